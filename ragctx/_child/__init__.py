@@ -1,0 +1,1 @@
+"""Files run by path in a child process; they import only the standard library, jax and numpy."""

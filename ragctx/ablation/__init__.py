@@ -1,0 +1,1 @@
+"""Comparing arms of the loop."""

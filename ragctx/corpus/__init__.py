@@ -1,0 +1,1 @@
+"""What ragctx knows: documents, chunks, loading, the API reference of installed packages."""

@@ -1,0 +1,1 @@
+"""The corpus held against the installed JAX and the TPU compiler."""

@@ -1,0 +1,1 @@
+"""MCP server, proxy and page."""

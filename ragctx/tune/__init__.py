@@ -1,0 +1,1 @@
+"""What the hardware allows: roofline, sizing sweep, expert kernels."""

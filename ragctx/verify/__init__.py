@@ -1,0 +1,1 @@
+"""Judging candidates: API check, trace, lower, TPU compile, numerics, integrity, latency."""

@@ -1,0 +1,1 @@
+"""What is asked: workload files, tracing them in a child, their facts."""
