@@ -60,7 +60,9 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         os.replace(beside, path)
     except OSError as error:
         raise RagctxError(
-            f"cannot write: {error.strerror or error}", where=str(path), remedy="check the folder and the disk's free space"
+            f"cannot write: {error.strerror or error}",
+            where=str(path),
+            remedy="check the folder and the free space on its disk",
         ) from None
     finally:
         beside.unlink(missing_ok=True)

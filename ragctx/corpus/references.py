@@ -1,0 +1,371 @@
+"""Which document leans on which: the names and terms each defines and mentions, and the edges between them.
+
+A page rarely repeats what another page of the same documentation says: the object to create first, the unit, the
+order of calls, the error code stand on pages of their own and are only mentioned. A query finds the page that talks
+about the task; these edges find what that page needs to be usable. Everything is read from the text, so it works on
+plain Markdown; front matter (`symbols`, `related`) only adds to it.
+
+Definitions have a strength: the page whose title is a term is its home, more so than a page with a heading for it,
+and that more so than one that has it in a table's first column or assigns it in a code block.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ragctx.corpus.document import Document
+
+TITLE, HEADING, ENTRY, CODE = 1.0, 0.7, 0.5, 0.4
+
+_MENTION_LINK, _MENTION_CODE, _MENTION_PROSE = 1.0, 0.9, 0.5
+_MAX_PHRASE_WORDS = 4
+_MAX_HOMES = 4
+
+_FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+_LINK = re.compile(r"\[[^\]\n]*\]\(<?([^)\s>]+)>?[^)]*\)|\[\[([^\]|\n]+)")
+_CODE_SPAN = re.compile(r"(`+)([^`\n]+?)\1")
+_IDENTIFIER = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_CONSTANT = re.compile(r"\b[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*\d[\dA-Z]*\b|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+_DEFINITION = re.compile(
+    r"^\s*(?:(?:async\s+)?def|class|struct|enum|interface|type|func|fn|function|proc|macro|trait)\s+([^\W\d]\w*)"
+    r"|^\s*([^\W\d]\w*)\s*(?::[^=\n]+)?=\s"
+)
+_BOLD_ENTRY = re.compile(r"^\s*(?:[-*+]|\d+[.)])?\s*(?:\*\*|__)(.{2,60}?)(?:\*\*|__)")
+_LIST_ENTRY = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(`[^`\n]{2,60}`)")
+_TABLE_ROW = re.compile(r"^\s*\|\s*([^|\n]{2,80}?)\s*\|")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+
+# Words that stand in titles of many pages and say nothing about what the page is for.
+_GENERIC = frozenset(
+    """a about advanced all an and api appendix are as at background basics best by changes class common concept
+    concepts contents details documentation docs example examples faq field fields first following for from function
+    functions general getting guide guides handling how in index information into introduction is it its list
+    method methods module modules more new note notes of on one or other our overview package page parameter
+    parameters practices practice quick quickstart readme reference references section see start started style
+    summary that the their these things this to tutorial two usage use used using value values we what when where
+    which why with work working works you your argument arguments return returns raises see also description error
+    errors default defaults type types name names meaning purpose signature""".split()
+)
+# Names that every Python snippet mentions; a page that defines one of them is not what a reader is missing.
+_BUILTIN = frozenset(
+    """abs any args bool bytes class cls def dict else false float for from get if import in int is kwargs len list
+    main map max min none not object or print raise range return self set str sum true try tuple type while with
+    yield async await lambda except finally pass and as assert break continue del elif global nonlocal""".split()
+)
+
+
+@dataclass(slots=True)
+class Terms:
+    """What one document defines and mentions.
+
+    Attributes:
+        defines: Term to the strength of its definition (0 to 1).
+        mentions: Term to the strength of its mention (0 to 1).
+        links: Documents linked to, as written.
+        words: Stemmed prose words in order, for phrase look-up; sentence borders are empty strings.
+    """
+
+    defines: dict[str, float] = field(default_factory=dict)
+    mentions: dict[str, float] = field(default_factory=dict)
+    links: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+    def define(self, term: str, strength: float) -> None:
+        if len(term) > 1 and term not in _BUILTIN:
+            self.defines[term] = max(strength, self.defines.get(term, 0.0))
+
+    def mention(self, term: str, strength: float) -> None:
+        if len(term) > 1 and term not in _BUILTIN:
+            self.mentions[term] = max(strength, self.mentions.get(term, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Document `source` leans on document `target` (positions in the given sequence), `weight` in (0, 1]."""
+
+    source: int
+    target: int
+    weight: float
+    term: str
+
+
+def defined_terms(document: Document) -> tuple[str, ...]:
+    """Return the names and terms a reader learns in `document`, sorted."""
+    return tuple(sorted(read_terms(document).defines))
+
+
+def mentioned_terms(document: Document) -> tuple[str, ...]:
+    """Return the names that `document` uses (prose phrases are resolved against definitions later), sorted."""
+    terms = read_terms(document)
+    return tuple(sorted(set(terms.mentions) - set(terms.defines)))
+
+
+def read_terms(document: Document) -> Terms:
+    """Read everything `resolve` needs from one document, in one pass over its lines."""
+    terms = Terms()
+    for symbol in document.symbols:
+        _define_name(terms, symbol, TITLE)
+    _read_heading(terms, document.title, TITLE)
+    if document.file:
+        stem = posixpath.splitext(posixpath.basename(document.file))[0]
+        if not _is_generic(stem):
+            _define_name(terms, stem.replace("-", "_"), HEADING)
+    fence: str | None = "```" if document.language == "python" else None
+    first_heading = True
+    for line in document.body.splitlines():
+        marker = _FENCE.match(line)
+        if marker and document.language != "python":
+            if fence is None:
+                fence = marker.group(1)
+            elif marker.group(1).startswith(fence):
+                fence = None
+            continue
+        if fence is not None:
+            _read_code_line(terms, line)
+            continue
+        heading = _HEADING.match(line)
+        if heading:
+            is_title = first_heading and len(heading.group(1)) == 1
+            _read_heading(terms, heading.group(2), TITLE if is_title else HEADING)
+            first_heading = False
+            continue
+        _read_prose_line(terms, line)
+    return terms
+
+
+def _read_heading(terms: Terms, text: str, strength: float) -> None:
+    plain = text.replace("`", " ")
+    for name in _names(plain):
+        _define_name(terms, name, strength)
+    for span in _CODE_SPAN.finditer(text):
+        for name in _IDENTIFIER.findall(span.group(2).split("(")[0]):
+            _define_name(terms, name, strength)
+    _define_phrases(terms, plain, strength)
+    terms.words.extend(["", *_stems(plain), ""])
+
+
+def _define_name(terms: Terms, name: str, strength: float) -> None:
+    lower = name.lower().rstrip("()")
+    terms.define(lower, strength)
+    last = lower.rpartition(".")[2]
+    if last != lower:
+        terms.define(last, strength * 0.9)
+
+
+def _define_phrases(terms: Terms, text: str, strength: float) -> None:
+    """Define the content words of a heading: the whole phrase fully, its single words less."""
+    content = [w for w in _stems(text) if w not in _GENERIC_STEMS]
+    if not content:
+        return
+    if len(content) <= _MAX_PHRASE_WORDS:
+        terms.define("~" + " ".join(content), strength)
+    if len(content) > 1:
+        for pair in zip(content, content[1:], strict=False):
+            terms.define("~" + " ".join(pair), strength * 0.7)
+        for word in content:
+            terms.define("~" + word, strength * 0.4)
+
+
+def _read_code_line(terms: Terms, line: str) -> None:
+    definition = _DEFINITION.match(line)
+    if definition:
+        name = (definition.group(1) or definition.group(2)).lower()
+        terms.define(name, CODE if definition.group(1) else CODE * 0.25)
+    for name in _IDENTIFIER.findall(line):
+        _mention_name(terms, name, _MENTION_CODE)
+
+
+def _read_prose_line(terms: Terms, line: str) -> None:
+    for match in _LINK.finditer(line):
+        terms.links.append(match.group(1) or match.group(2))
+    entry = _BOLD_ENTRY.match(line) or _LIST_ENTRY.match(line) or _TABLE_ROW.match(line)
+    if entry:
+        label = entry.group(1)
+        for name in _names(label.replace("`", " ")) if "`" not in label else _span_names(label):
+            _define_name(terms, name, ENTRY)
+        if len(_WORD.findall(label)) <= 3:
+            _define_phrases(terms, label.replace("`", " "), ENTRY)
+    for name in _span_names(line):
+        _mention_name(terms, name, _MENTION_CODE)
+    prose = _CODE_SPAN.sub(" ", line)
+    for name in _names(prose):
+        _mention_name(terms, name, _MENTION_CODE)
+    terms.words.extend(["", *_stems(prose), ""] if line.strip() == "" or entry else _stems(prose))
+
+
+def _span_names(text: str) -> list[str]:
+    return [name for span in _CODE_SPAN.finditer(text) for name in _IDENTIFIER.findall(span.group(2))]
+
+
+def _mention_name(terms: Terms, name: str, strength: float) -> None:
+    lower = name.lower()
+    terms.mention(lower, strength)
+    if "." in lower:
+        for part in lower.split("."):
+            terms.mention(part, strength * 0.9)
+
+
+def _names(text: str) -> list[str]:
+    """Return the words of prose that look like code: dotted, snake_case, camelCase, CONSTANTS, codes such as E1203."""
+    found = [match.group(0) for match in _CONSTANT.finditer(text)]
+    for word in _IDENTIFIER.findall(text):
+        parts = word.split(".")
+        if any("_" in p.strip("_") or re.search(r"[a-z\d][A-Z]", p) for p in parts):
+            found.append(word)
+        elif len(parts) > 1 and all(len(p) > 1 for p in parts):
+            found.append(word)
+    return found
+
+
+_stem_cache: dict[str, str] = {}
+_stemmer: list[object] = []
+
+
+def stem(word: str) -> str:
+    """Return the English stem of a lower-case word, remembered."""
+    known = _stem_cache.get(word)
+    if known is None:
+        if not _stemmer:
+            import snowballstemmer
+
+            _stemmer.append(snowballstemmer.stemmer("english"))
+        known = _stem_cache[word] = str(_stemmer[0].stemWord(word))  # type: ignore[attr-defined]
+    return known
+
+
+def _stems(text: str) -> list[str]:
+    return [stem(word.lower()) for word in _WORD.findall(text) if len(word) > 1]
+
+
+_GENERIC_STEMS = frozenset(stem(word) for word in _GENERIC) | frozenset("0123456789")
+
+
+def _is_generic(text: str) -> bool:
+    return all(word in _GENERIC_STEMS for word in _stems(text.replace("_", " ").replace("-", " ")))
+
+
+def resolve(documents: Sequence[Document]) -> list[Edge]:
+    """Return the edges between documents, sorted by source, then target.
+
+    A mention counts towards the strongest definitions of its term outside the page itself, shared between them when
+    there are several; a term that the page defines as strongly itself gives no edge. Where one page leans on another
+    for several terms the weights combine as 1 - prod(1 - w); `term` is the one that weighs most. `related` and
+    links to another document's file are edges of full weight.
+    """
+    read = [read_terms(document) for document in documents]
+    homes = _homes(read)
+    frequency = _mention_frequency(read, homes)
+    by_place = _places(documents)
+    edges: list[Edge] = []
+    for source, (document, terms) in enumerate(zip(documents, read, strict=True)):
+        weights: dict[int, tuple[float, float, str]] = {}
+        for term, strength in _all_mentions(terms, homes):
+            share = _specificity(term, frequency[term], len(documents))
+            for target, defined in _targets(term, homes[term], terms):
+                if target != source:
+                    _combine(weights, target, strength * defined * share, term)
+        for target, link in _linked(document, terms, by_place):
+            if target != source:
+                _combine(weights, target, _MENTION_LINK, link)
+        edges.extend(Edge(source, t, round(w, 4), term) for t, (w, _, term) in sorted(weights.items()) if w >= 0.02)
+    return edges
+
+
+def _combine(weights: dict[int, tuple[float, float, str]], target: int, weight: float, term: str) -> None:
+    total, best, best_term = weights.get(target, (0.0, 0.0, term))
+    if weight > best:
+        best, best_term = weight, term
+    weights[target] = (1.0 - (1.0 - total) * (1.0 - weight), best, best_term)
+
+
+def _homes(read: Sequence[Terms]) -> dict[str, list[tuple[int, float]]]:
+    """Return, for each defined term, the documents that define it most strongly, at most `_MAX_HOMES`."""
+    candidates: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+    for position, terms in enumerate(read):
+        for term, strength in terms.defines.items():
+            candidates[term].append((position, strength))
+    homes = {}
+    for term, places in candidates.items():
+        best = max(strength for _, strength in places)
+        top = [(p, s) for p, s in places if s >= best - 0.05]
+        if len(top) <= _MAX_HOMES:
+            homes[term] = top
+    return homes
+
+
+def _all_mentions(terms: Terms, homes: dict[str, list[tuple[int, float]]]) -> Iterable[tuple[str, float]]:
+    """Yield each mentioned term that has a home: names as read, prose phrases by looking up runs of words."""
+    for term, strength in sorted(terms.mentions.items()):
+        if term in homes:
+            yield term, strength
+    for term in sorted(_phrases(terms.words, homes)):
+        yield term, _MENTION_PROSE
+
+
+def _phrases(words: Sequence[str], homes: dict[str, list[tuple[int, float]]]) -> set[str]:
+    found = set()
+    content = [w for w in words if w == "" or w not in _GENERIC_STEMS]
+    for start, word in enumerate(content):
+        if word == "":
+            continue
+        phrase = "~" + word
+        if phrase in homes:
+            found.add(phrase)
+        for following in content[start + 1 : start + _MAX_PHRASE_WORDS]:
+            if following == "":
+                break
+            phrase = f"{phrase} {following}"
+            if phrase in homes:
+                found.add(phrase)
+    return found
+
+
+def _mention_frequency(read: Sequence[Terms], homes: dict[str, list[tuple[int, float]]]) -> dict[str, int]:
+    frequency: defaultdict[str, int] = defaultdict(int)
+    for terms in read:
+        for term, _ in _all_mentions(terms, homes):
+            frequency[term] += 1
+    return frequency
+
+
+def _specificity(term: str, frequency: int, documents: int) -> float:
+    """Return how much a mention of `term` tells: 1 for names and phrases, less for single common words.
+
+    A name mentioned on every page (the session object) is needed by every page, so names keep their weight however
+    frequent they are; a single prose word that stands on every page is just a word.
+    """
+    if not term.startswith("~") or " " in term:
+        return 1.0
+    return max(0.0, 1.0 - frequency / (0.6 * documents)) if documents > 3 else 1.0
+
+
+def _targets(term: str, homes: list[tuple[int, float]], terms: Terms) -> list[tuple[int, float]]:
+    own = terms.defines.get(term, 0.0)
+    if own >= homes[0][1] - 0.05:
+        return []
+    return [(target, strength / len(homes)) for target, strength in homes]
+
+
+def _places(documents: Sequence[Document]) -> dict[tuple[str, str], int]:
+    places = {(d.layer, d.file): i for i, d in enumerate(documents) if d.file}
+    places.update({("", d.id): i for i, d in enumerate(documents)})
+    return places
+
+
+def _linked(document: Document, terms: Terms, places: dict[tuple[str, str], int]) -> list[tuple[int, str]]:
+    found = [(places["", other], other) for other in document.related if ("", other) in places]
+    folder = posixpath.dirname(document.file or "")
+    for link in terms.links:
+        path = link.split("#")[0]
+        if not path or "://" in path:
+            continue
+        for place in (posixpath.normpath(posixpath.join(folder, path)), posixpath.normpath(path.lstrip("/"))):
+            for name in (place, f"{place}.md"):
+                if (document.layer, name) in places:
+                    found.append((places[document.layer, name], path))
+    return found
