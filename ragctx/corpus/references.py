@@ -76,10 +76,12 @@ class Terms:
     words: list[str] = field(default_factory=list)
 
     def define(self, term: str, strength: float) -> None:
+        """Record a definition, keeping the strongest."""
         if len(term) > 1 and term not in _BUILTIN:
             self.defines[term] = max(strength, self.defines.get(term, 0.0))
 
     def mention(self, term: str, strength: float) -> None:
+        """Record a mention, keeping the strongest."""
         if len(term) > 1 and term not in _BUILTIN:
             self.mentions[term] = max(strength, self.mentions.get(term, 0.0))
 
