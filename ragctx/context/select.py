@@ -94,7 +94,7 @@ def fill(
     *,
     heading_tokens: Mapping[Section, int],
     duplicates: DuplicateFilter,
-    shares: Mapping[Section, float] = SHARES,
+    shares: Mapping[Section, float] | None = SHARES,
 ) -> Selection:
     """Take units while they fit.
 
@@ -103,15 +103,16 @@ def fill(
         budget: Tokens for units and headings together.
         heading_tokens: What a section's heading costs when its first unit is taken.
         duplicates: Already holds what stands in the fixed parts.
-        shares: Share of the budget that each section may use in the first pass.
+        shares: Share of the budget that each section may use in the first pass; None for no such pass.
     """
     selection = Selection()
     spent: dict[Section, int] = {}
     waiting: list[Unit] = []
     candidates = list(units)
     present = {unit.section for unit in candidates}
-    whole = sum(shares.get(section, 0.0) for section in present) or 1.0
-    allotted = {section: budget * shares.get(section, 0.0) / whole for section in present}
+    given = shares or {}
+    whole = sum(given.get(section, 0.0) for section in present) or 1.0
+    allotted = {s: budget * given.get(s, 0.0) / whole if shares is not None else budget for s in present}
 
     def cost(unit: Unit) -> int:
         return unit.tokens + (0 if unit.section in spent else heading_tokens.get(unit.section, 0))

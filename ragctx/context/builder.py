@@ -1,0 +1,442 @@
+"""The prefix and the supplement: from a workload, a task or an error to a text under a token budget."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from ragctx import __version__
+from ragctx.context import query
+from ragctx.context.library import Library
+from ragctx.context.options import (
+    DEFAULT_SUPPLEMENT_TOKENS,
+    SECTION_OF_KIND,
+    Context,
+    ContextOptions,
+    Section,
+)
+from ragctx.context.rank import Relevance, rank_documents
+from ragctx.context.render import Renderer, join
+from ragctx.context.select import WHOLE_DOCUMENT_TOKENS, DuplicateFilter, Unit, by_section, fill
+from ragctx.corpus import Chunk, Document
+from ragctx.errors import RagctxError
+from ragctx.index import Index, open_index
+from ragctx.tokens import TokenCounter
+from ragctx.workload import WorkloadFacts, facts_for, facts_from_task
+
+SCHEMA = 1
+_TITLES = {
+    Section.HARDWARE: "Hardware",
+    Section.RULES: "Rules for this task",
+    Section.API: "API reference",
+    Section.EXAMPLES: "Examples",
+}
+_ALWAYS_TITLE = "Rules that always hold"
+# A document that gets less than this share of the best one's relevance is noise, not help.
+_LEAST_RELEVANCE = 0.02
+# How many candidates are rendered per budget; more than can fit.
+_CANDIDATES = 120
+
+
+class ContextBuilder:
+    """Builds prefixes and supplements from one index.
+
+    Args:
+        index: An opened index, or the folder of one.
+        templates: Folder of templates laid over the shipped ones, or None.
+        notes: Lines that every manifest carries (what was left out of the index and why).
+    """
+
+    def __init__(self, index: Index | Path | str, *, templates: Path | None = None, notes: Sequence[str] = ()) -> None:
+        self.index = index if isinstance(index, Index) else open_index(Path(index))
+        self._library = Library(self.index)
+        self._renderer = Renderer(templates)
+        self._counter = TokenCounter(self.index.token_counts)
+        self._notes = tuple(notes)
+        self._shingles: dict[str, frozenset[int]] = {}
+        self._rendered: dict[tuple[str, ...], tuple[str, int]] = {}
+
+    def prefix(
+        self,
+        workload: Path | str | WorkloadFacts | None = None,
+        *,
+        task: str | None = None,
+        budget: int | None = None,
+        options: ContextOptions | None = None,
+        trace: bool = True,
+        python: str | None = None,
+    ) -> Context:
+        """Return the text to put before an agent's prompt.
+
+        Equal corpus, index, workload, options and versions give equal bytes.
+
+        Args:
+            workload: A workload file, or facts already derived from one.
+            task: A task in plain words instead of a workload.
+            budget: Tokens the whole prefix may take; overrides `options.budget_tokens`.
+            options: Everything else that shapes it.
+            trace: Whether a workload file is traced (in a child process) or only read as text.
+            python: Interpreter to trace with.
+
+        Raises:
+            RagctxError: If neither or both of workload and task are given, the workload cannot be read, or the budget
+                is too small for the fixed parts (the message says the least that works).
+        """
+        options = options or ContextOptions()
+        if budget is not None:
+            options = replace(options, budget_tokens=budget)
+        if (workload is None) == (task is None):
+            raise RagctxError("give either a workload or a task", where="prefix")
+        if task is not None:
+            facts = facts_from_task(task)
+        elif isinstance(workload, WorkloadFacts):
+            facts = workload
+        else:
+            assert workload is not None
+            facts = facts_for(Path(workload), target=options.target, trace=trace, python=python)
+        return _Prefix(self, facts, options).build()
+
+    def supplement(
+        self,
+        error: str,
+        *,
+        shown: Iterable[Mapping[str, Any]] = (),
+        budget: int = DEFAULT_SUPPLEMENT_TOKENS,
+        options: ContextOptions | None = None,
+    ) -> Context:
+        """Return the documents that address an error, to append after a failed turn's feedback.
+
+        Args:
+            error: The error text, a whole traceback if need be.
+            shown: Manifests of the prefix and of earlier supplements; none of their chunks is repeated.
+            budget: Tokens the supplement may take; where nothing fits, the text is empty.
+            options: Target and engine; sections and budget are ignored.
+        """
+        return _Supplement(self, error, shown, budget, options or ContextOptions()).build()
+
+    def counts(self, text: str) -> int:
+        """Return the exact number of cl100k tokens of a text, using the counts stored in the index."""
+        return self._counter.count(text)
+
+    def versions(self) -> dict[str, str]:
+        """Return the versions of the packages whose API reference the index holds."""
+        return dict(self.index.manifest.get("versions", {}))
+
+    def _digests(self, options: Mapping[str, Any]) -> dict[str, str]:
+        return {
+            "corpus": str(self.index.manifest.get("corpus_digest", "")),
+            "index": self.index.digest,
+            "template": self._renderer.digest,
+            "options": _digest(options),
+        }
+
+    def _unit(self, document: Document, chunks: tuple[Chunk, ...], relevance: float, score: float, reason: str) -> Unit:
+        text, tokens = self._block(document, chunks)
+        return Unit(SECTION_OF_KIND[document.kind], document.id, chunks, relevance, score, reason, text, tokens)
+
+    def _block(self, document: Document, chunks: tuple[Chunk, ...]) -> tuple[str, int]:
+        key = tuple(chunk.id for chunk in chunks)
+        known = self._rendered.get(key)
+        if known is None:
+            whole = len(chunks) == len(self.index.chunks_of(self.index.document_number(document.id)))
+            heading = "" if whole else " > ".join(chunks[0].heading)
+            values = {
+                "id": _attribute(document.id),
+                "title": document.title,
+                "heading": _attribute(heading),
+                "text": _inert("\n".join(chunk.text for chunk in chunks).rstrip("\n")),
+            }
+            text = self._renderer.render("document", values)
+            known = self._rendered[key] = (text, self._counter.count(text))
+        return known
+
+    def _ranked(self, terms: Mapping[str, int], engine: str) -> tuple[list[Relevance], dict[int, float]]:
+        """Return documents by relevance, and the score of every chunk that matches."""
+        scores = self.index.scores(terms, engine=engine)
+        found = scores.nonzero()[0]
+        chunk_scores = dict(zip(found.tolist(), scores[found].tolist(), strict=True))
+        own: dict[int, float] = {}
+        for chunk, document in zip(chunk_scores, self.index.chunk_documents[found].tolist(), strict=True):
+            own[document] = max(own.get(document, 0.0), chunk_scores[chunk])
+        return rank_documents(own, self._library.references), chunk_scores
+
+    def _units(
+        self, ranked: Iterable[Relevance], chunk_scores: Mapping[int, float], target: str, skip: frozenset[str]
+    ) -> Iterator[Unit]:
+        """Yield candidates for selection: short documents whole, long ones chunk by chunk."""
+        best = 0.0
+        for relevance in ranked:
+            best = best or relevance.value
+            if relevance.value < _LEAST_RELEVANCE * best:
+                return
+            if not self._library.selectable(relevance.document, target):
+                continue
+            document = self._library.document(relevance.document)
+            reason = self._reason(relevance)
+            numbers = self.index.chunks_of(relevance.document)
+            chunks = self._library.chunks(relevance.document)
+            scored = [(chunk_scores.get(n, 0.0), c) for n, c in zip(numbers, chunks, strict=True) if c.id not in skip]
+            if not scored:
+                continue
+            top = max(score for score, _ in scored)
+            if sum(c.tokens for _, c in scored) <= WHOLE_DOCUMENT_TOKENS:
+                yield self._unit(document, tuple(c for _, c in scored), relevance.value, top, reason)
+                continue
+            if top == 0.0:
+                # Reached by reference only: its opening says what it is.
+                yield self._unit(document, (scored[0][1],), relevance.value, 0.0, reason)
+                continue
+            for score, chunk in scored:
+                if score > 0.0:
+                    yield self._unit(document, (chunk,), round(relevance.value * score / top, 6), score, reason)
+
+    def _reason(self, relevance: Relevance) -> str:
+        if relevance.via is None:
+            return "matches the query"
+        return f"needed by {self._library.document(relevance.via).id}"
+
+
+class _Prefix:
+    """One prefix being built."""
+
+    def __init__(self, builder: ContextBuilder, facts: WorkloadFacts, options: ContextOptions) -> None:
+        self._builder = builder
+        self._library = builder._library
+        self._facts = facts
+        self._options = options
+        self._hardware = self._library.hardware_for(options.target)
+
+    def build(self) -> Context:
+        options = self._options
+        hardware = self._fixed_units(self._hardware, Section.HARDWARE, "the target's sheet")
+        always = self._fixed_units(self._always(), Section.RULES, "always")
+        headings = {section: self._heading(_TITLES[section]) for section in Section if section in _TITLES}
+        head = [self._role(), *self._block_of(headings[Section.HARDWARE], hardware)]
+        head += self._block_of(self._heading(_ALWAYS_TITLE), always)
+        facts = self._facts_text() if Section.FACTS in options.sections else ""
+        fixed_tokens = self._builder.counts(join([*head, facts]))
+        if fixed_tokens > options.budget_tokens:
+            raise RagctxError(
+                f"a budget of {options.budget_tokens} tokens is too small for the fixed parts",
+                remedy=f"give at least {fixed_tokens}, or leave out a section",
+            )
+        duplicates = DuplicateFilter(self._builder._shingles)
+        for unit in (*hardware, *always):
+            duplicates.keep(unit.chunks[0].id, "".join(chunk.text for chunk in unit.chunks))
+        # Joining blocks can only shorten them (one trailing blank line), so the sum over blocks is a safe estimate.
+        spare = options.budget_tokens - sum(self._builder.counts(block) for block in (*head, facts))
+        selection = fill(
+            self._candidates(frozenset(c.id for u in (*hardware, *always) for c in u.chunks)),
+            max(0, spare),
+            heading_tokens={section: self._builder.counts(text) for section, text in headings.items()},
+            duplicates=duplicates,
+        )
+        taken = selection.units
+        text, grouped = self._text(head, headings, taken, facts)
+        # Templates of a user may render blocks whose tokens do not add up; the final text decides.
+        while self._builder.counts(text) > options.budget_tokens and taken:
+            taken = taken[:-1]
+            text, grouped = self._text(head, headings, taken, facts)
+        units = [*hardware, *always, *(unit for section in _ORDER for unit in grouped.get(section, []))]
+        return Context(text, self._manifest(text, units, selection.dropped, facts))
+
+    def _always(self) -> tuple[int, ...]:
+        hardware = set(self._library.hardware)
+        usable = (n for n in self._library.always if n not in hardware)
+        return tuple(n for n in usable if query.for_target(self._library.document(n), self._options.target))
+
+    def _fixed_units(self, numbers: Iterable[int], section: Section, reason: str) -> list[Unit]:
+        if section not in self._options.sections:
+            return []
+        units = []
+        for number in numbers:
+            document = self._library.document(number)
+            unit = self._builder._unit(document, self._library.chunks(number), 1.0, 0.0, reason)
+            units.append(replace(unit, section=section))
+        return units
+
+    def _candidates(self, skip: frozenset[str]) -> Iterator[Unit]:
+        sections = set(self._options.sections) - {Section.HARDWARE, Section.FACTS}
+        if not sections:
+            return
+        index = self._builder.index
+        facts = self._facts
+        terms = query.workload_terms(index, facts) if facts.source else query.task_terms(index, facts.task)
+        if not terms:
+            return
+        ranked, chunk_scores = self._builder._ranked(terms, self._options.engine)
+        count = 0
+        for unit in self._builder._units(ranked, chunk_scores, self._options.target, skip):
+            if unit.section in sections:
+                yield unit
+                count += 1
+                if count == _CANDIDATES:
+                    return
+
+    def _role(self) -> str:
+        if not self._options.role:
+            return ""
+        values = {
+            "hardware": bool(self._hardware),
+            "target": self._options.target,
+            "versions": self._builder.versions(),
+        }
+        return self._builder._renderer.render("role", values)
+
+    def _heading(self, title: str) -> str:
+        return self._builder._renderer.render("section", {"title": title})
+
+    def _facts_text(self) -> str:
+        facts = self._facts
+        values = {"facts": facts, "checked": any(a.check_shape is not None for a in (*facts.inputs, *facts.outputs))}
+        return _inert(self._builder._renderer.render("facts", values))
+
+    @staticmethod
+    def _block_of(heading: str, units: Sequence[Unit]) -> list[str]:
+        return [heading, *(unit.text for unit in units)] if units else []
+
+    def _text(
+        self, head: Sequence[str], headings: Mapping[Section, str], taken: Sequence[Unit], facts: str
+    ) -> tuple[str, dict[Section, list[Unit]]]:
+        grouped = by_section(taken)
+        blocks = list(head)
+        for section in _ORDER:
+            blocks += self._block_of(headings[section], grouped.get(section, []))
+        return join([*blocks, facts]), grouped
+
+    def _manifest(
+        self, text: str, units: Sequence[Unit], dropped: Sequence[Mapping[str, str]], facts: str
+    ) -> dict[str, Any]:
+        options = self._options
+        shaping = {**asdict(options), "sections": list(options.sections)}
+        sections: dict[str, int] = {}
+        for unit in units:
+            sections[unit.section] = sections.get(unit.section, 0) + unit.tokens
+        if facts:
+            sections[Section.FACTS] = self._builder.counts(facts)
+        return {
+            "schema": SCHEMA,
+            "kind": "prefix",
+            "workload": self._facts.name,
+            "traced": self._facts.traced,
+            "target": options.target,
+            "budget": options.budget_tokens,
+            "tokens": self._builder.counts(text),
+            "sections": {str(name): tokens for name, tokens in sorted(sections.items())},
+            "chunks": [entry for unit in units for entry in _entries(self._library, unit)],
+            "dropped": [dict(entry) for entry in dropped],
+            "notes": [*self._builder._notes, *([self._facts.note] if self._facts.note else [])],
+            "digests": {**self._builder._digests(shaping), "facts": _digest(asdict(self._facts))},
+            "versions": {"ragctx": __version__, **self._builder.versions()},
+        }
+
+
+_ORDER = (Section.API, Section.EXAMPLES, Section.RULES)
+
+
+class _Supplement:
+    """One supplement being built."""
+
+    def __init__(
+        self,
+        builder: ContextBuilder,
+        error: str,
+        shown: Iterable[Mapping[str, Any]],
+        budget: int,
+        options: ContextOptions,
+    ) -> None:
+        self._builder = builder
+        self._library = builder._library
+        self._error = error
+        self._shown = frozenset(entry["chunk"] for manifest in shown for entry in manifest.get("chunks", ()))
+        self._budget = budget
+        self._options = options
+
+    def build(self) -> Context:
+        heading = self._builder._renderer.render("supplement", {})
+        spare = self._budget - self._builder.counts(heading)
+        selection = fill(
+            self._candidates(),
+            max(0, spare),
+            heading_tokens={},
+            duplicates=DuplicateFilter(self._builder._shingles),
+            shares=None,
+        )
+        units = sorted(selection.units, key=lambda u: u.order)
+        text = join([heading, *(unit.text for unit in units)]) if units else ""
+        while units and self._builder.counts(text) > self._budget:
+            units = units[:-1]
+            text = join([heading, *(unit.text for unit in units)]) if units else ""
+        return Context(text, self._manifest(text, units, selection.dropped))
+
+    def _candidates(self) -> Iterator[Unit]:
+        """Yield what triggers on the error, then what those documents lean on and what the error's words find."""
+        if not self._error.strip():
+            return
+        addressed = self._library.addressing(self._error)
+        for place, number in enumerate(addressed):
+            document = self._library.document(number)
+            chunks = tuple(c for c in self._library.chunks(number) if c.id not in self._shown)
+            if chunks and query.for_target(document, self._options.target):
+                yield self._builder._unit(document, chunks, 3.0 - place / 1000, 0.0, "addresses this error")
+        terms = query.error_terms(self._builder.index, self._error)
+        if not terms:
+            return
+        ranked, chunk_scores = self._builder._ranked(terms, self._options.engine)
+        skip = self._shown | {c.id for n in addressed for c in self._library.chunks(n)}
+        best = ranked[0].value if ranked else 1.0
+        for count, unit in enumerate(self._builder._units(ranked, chunk_scores, self._options.target, skip)):
+            if count == _CANDIDATES:
+                return
+            # Always below the documents whose triggers match.
+            yield replace(unit, relevance=round(unit.relevance / best, 6))
+
+    def _manifest(self, text: str, units: Sequence[Unit], dropped: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+        shaping = {"target": self._options.target, "engine": self._options.engine, "budget": self._budget}
+        return {
+            "schema": SCHEMA,
+            "kind": "supplement",
+            "target": self._options.target,
+            "budget": self._budget,
+            "tokens": self._builder.counts(text),
+            "chunks": [entry for unit in units for entry in _entries(self._library, unit)],
+            "dropped": [dict(entry) for entry in dropped],
+            "notes": list(self._builder._notes),
+            "digests": {**self._builder._digests(shaping), "error": _digest(self._error)},
+            "versions": {"ragctx": __version__, **self._builder.versions()},
+        }
+
+
+def _entries(library: Library, unit: Unit) -> Iterator[dict[str, Any]]:
+    document = library.document(library.index.document_number(unit.document))
+    for chunk in unit.chunks:
+        yield {
+            "chunk": chunk.id,
+            "document": unit.document,
+            "title": document.title,
+            "layer": document.layer,
+            "file": document.file,
+            "section": str(unit.section),
+            "score": unit.score,
+            "relevance": unit.relevance,
+            "tokens": chunk.tokens,
+            "reason": unit.reason,
+        }
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=str, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _inert(text: str) -> str:
+    """Return document text that cannot close the tag it stands in."""
+    return text.replace("</document", "<\\/document")
+
+
+def _attribute(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace("\n", " ")

@@ -1,0 +1,82 @@
+"""An opened index as the selection sees it: documents, their chunks and references, each decoded once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from ragctx.context.query import for_target
+from ragctx.context.rank import References
+from ragctx.corpus import Chunk, Document, Kind, matching
+from ragctx.index import Index
+
+_REMEMBERED = 5_000
+
+
+class Library:
+    """Documents of an index by number, remembered once decoded.
+
+    Args:
+        index: The opened index.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self._documents: dict[int, Document] = {}
+        self._chunks: dict[int, tuple[Chunk, ...]] = {}
+
+    def document(self, number: int) -> Document:
+        """Return a document by its number."""
+        known = self._documents.get(number)
+        if known is None:
+            if len(self._documents) >= _REMEMBERED:
+                self._documents.clear()
+            known = self._documents[number] = self.index.document_at(number)
+        return known
+
+    def chunks(self, number: int) -> tuple[Chunk, ...]:
+        """Return a document's chunks in reading order."""
+        known = self._chunks.get(number)
+        if known is None:
+            if len(self._chunks) >= _REMEMBERED:
+                self._chunks.clear()
+            known = self._chunks[number] = tuple(self.index.chunk(i) for i in self.index.chunks_of(number))
+        return known
+
+    @cached_property
+    def references(self) -> References:
+        """The reference edges, compressed by source."""
+        edges = self.index.edges
+        return References.from_edges(self.index.documents_count, edges.source, edges.target, edges.weight)
+
+    @cached_property
+    def always(self) -> tuple[int, ...]:
+        """Numbers of the documents that stand in every prefix."""
+        return tuple(self._numbers(self.index.manifest["always"]))
+
+    @cached_property
+    def hardware(self) -> tuple[int, ...]:
+        """Numbers of the hardware sheets."""
+        return tuple(self._numbers(self.index.manifest["hardware"]))
+
+    def hardware_for(self, target: str) -> tuple[int, ...]:
+        """Return the numbers of the sheets of one target."""
+        return tuple(n for n in self.hardware if target in self.document(n).targets)
+
+    def addressing(self, error: str) -> list[int]:
+        """Return the numbers of the documents whose triggers match an error, most specific first."""
+        documents = {d.id: n for n, d in ((n, self.document(n)) for n in self._triggered)}
+        found = matching([self.document(n) for n in self._triggered], error)
+        return [documents[d.id] for d in found]
+
+    @cached_property
+    def _triggered(self) -> tuple[int, ...]:
+        return tuple(self._numbers(self.index.manifest["triggered"]))
+
+    def _numbers(self, ids: Iterable[str]) -> Iterator[int]:
+        return (self.index.document_number(document_id) for document_id in ids)
+
+    def selectable(self, number: int, target: str) -> bool:
+        """Return whether a document may be selected by relevance for a target."""
+        document = self.document(number)
+        return document.kind is not Kind.HARDWARE and for_target(document, target)
