@@ -14,7 +14,8 @@ _HEADING_CHARS = 300
 _SETEXT = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
 _NOT_PARAGRAPH = re.compile(r"^(?: {4}|\t| {0,3}(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]|\|))")
 _LINK = re.compile(r"!?\[([^\]\[]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
-_MARKUP = re.compile(r"`+|\*\*|__(?=\w[^_]*__)|(?<=\w)__(?!\w)|<[^<>]*>")
+# Double underscores stay: in these texts they are names (`__init__`) more often than emphasis.
+_MARKUP = re.compile(r"`+|\*\*|<[^<>]*>")
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,7 +248,7 @@ class _Builder:
                 self._link(self._sequence(branch, first), end)
             return end
         if name in ("MAX_REPEAT", "MIN_REPEAT"):
-            return self._repeat(*value, at)
+            return self._repeat(value[0], value[1], value[2], at)
         raise _Unsupported({"GROUPREF": "a back-reference"}.get(name, name.lower().replace("_", " ")))
 
     def _repeat(self, low: int, high: Any, body: Any, at: int) -> int:
@@ -266,12 +266,12 @@ class _Builder:
 
     def _test(self, name: str, value: Any) -> _Test:
         # One character is tested by `re` itself, so classes, categories and case folding are exactly its own.
-        source = {
-            "LITERAL": lambda: re.escape(chr(value)),
-            "NOT_LITERAL": lambda: f"[^{re.escape(chr(value))}]",
-            "ANY": lambda: ".",
-            "IN": lambda: f"[{_class(value)}]",
-        }[name]()
+        if name == "ANY":
+            source = "."
+        elif name == "IN":
+            source = f"[{_class(value)}]"
+        else:
+            source = f"[{'^' * (name == 'NOT_LITERAL')}{re.escape(chr(value))}]"
         match = re.compile(source, self._flags & (re.IGNORECASE | re.DOTALL)).match
         known: dict[str, bool] = {}
 
