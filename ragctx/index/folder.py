@@ -131,10 +131,10 @@ class FolderWriter:
         """Give the folder its name and swap `current`; undone if `current` cannot be written."""
         folder = self.out / digest
         known = folder.exists()
-        if known:
-            # The same content was built before. It may have been damaged since, so it is replaced, not trusted.
-            _remove(folder)
-        os.replace(self._temporary, folder)
+        if not _is_sound(folder):
+            if known:
+                _remove(folder)
+            os.replace(self._temporary, folder)
         try:
             write_atomic(self.out / CURRENT, digest + "\n")
         except RagctxError:
@@ -223,7 +223,7 @@ class FolderReader:
         """
         for name, entry in self.manifest["files"].items():
             digest = hashlib.blake2b(digest_size=16)
-            with open(self.folder / name, "rb") as stream:
+            with open(self._sized(name), "rb") as stream:
                 while block := stream.read(1 << 20):
                     digest.update(block)
             if digest.hexdigest() != entry["digest"]:
@@ -321,7 +321,10 @@ def _try_lock(handle: int) -> bool:
 def _clean(out: Path, keep: str) -> None:
     """Remove the indexes before this one, and what builders that died left behind."""
     for entry in sorted(out.iterdir()):
-        if entry.name.startswith(_BUILDING):
+        if entry.name.startswith(f".{CURRENT}.") and entry.suffix == ".tmp":
+            # `current` is only written under the lock that is held here, so whoever began this one is gone.
+            entry.unlink(missing_ok=True)
+        elif entry.name.startswith(_BUILDING):
             try:
                 handle = os.open(entry, os.O_RDONLY)
             except OSError:
@@ -333,6 +336,15 @@ def _clean(out: Path, keep: str) -> None:
                 os.close(handle)
         elif _is_digest(entry.name) and entry.name != keep and (entry / MANIFEST).is_file():
             _remove(entry)
+
+
+def _is_sound(folder: Path) -> bool:
+    """Return whether a folder holds the whole index that its name promises; it may have been damaged since."""
+    try:
+        FolderReader(folder).check()
+    except (RagctxError, OSError):
+        return False
+    return True
 
 
 def _remove(folder: Path) -> None:

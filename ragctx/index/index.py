@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from ragctx.index.synonyms import SynonymGroup, Synonyms, from_json
 from ragctx.index.tokenizer import Tokenizer
 
 DEFAULT_ENGINE = "bm25s"
+
+_ATTEMPTS = 6
 
 _Read = TypeVar("_Read")
 
@@ -359,20 +362,19 @@ def open_index(path: Path) -> Index:
         RagctxError: If there is none, it was written by another version of ragctx, or it is damaged; the message has
             the command that builds it again.
     """
-    for attempt in range(5):
+    for attempt in range(_ATTEMPTS):
+        # Another builder may replace the index between reading `current` and mapping the last file: look again.
+        time.sleep(0.01 * attempt)
         folder = find_folder(path)
         try:
             reader = FolderReader(folder)
             _check_versions(reader)
             return Index(reader)
         except FileNotFoundError as error:
-            # Another builder may have replaced the index since `current` was read.
             missing = damaged(folder, f"{Path(error.filename or '').name} is missing")
-            if attempt == 4 or (find_folder(path) == folder and folder.is_dir()):
-                raise missing from None
         except PermissionError as error:
             raise RagctxError(f"cannot read the index: {error.strerror}", where=str(folder)) from None
-    raise AssertionError("unreachable")
+    raise missing
 
 
 def versions_of_index() -> dict[str, Any]:
