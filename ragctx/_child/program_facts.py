@@ -280,7 +280,7 @@ def intermediates(program, ops, limit=6):
                     "batch_rank": _batch_rank(op),
                     **_use(number, aval, users, ends),
                 }
-    # What only leaves the program is an output before its rounding; what is a thousand times smaller is beside the point.
+    # What only leaves the program is an output before its rounding; what is a thousand times smaller matters little.
     kept = [entry for entry in found.values() if entry["consumers"] or not entry["stored"]]
     least = max((entry["bytes"] for entry in kept), default=0) / 1000
     return sorted((entry for entry in kept if entry["bytes"] >= least), key=lambda entry: -entry["bytes"])[:limit]

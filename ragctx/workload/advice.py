@@ -167,8 +167,8 @@ def _reduction_advice(
         )
         named = f"axis {axes[0]}" if len(axes) == 1 else f"axes {', '.join(map(str, axes))}"
         yield (
-            f"An array {_shape(shape)} is reduced over {named} ({', '.join(primitives)}) and used again with the result: "
-            f"one slice {_shape(reduced)} takes {show_bytes(size)} in float32, so {how}."
+            f"An array {_shape(shape)} is reduced over {named} ({', '.join(primitives)}) and used again with the "
+            f"result: one slice {_shape(reduced)} takes {show_bytes(size)} in float32, so {how}."
         )
 
 
@@ -229,5 +229,7 @@ def _primitive_advice(facts: WorkloadFacts) -> Iterator[str]:
     for primitive, instead in WITHOUT_LOWERING.items():
         if primitive in facts.primitives:
             yield f"{primitive} has no lowering inside a Pallas TPU kernel: {instead}."
-    if facts.uncounted:
-        yield f"The FLOPs leave out {', '.join(facts.uncounted)}."
+    if left_out := [name for name in facts.uncounted if name != "while"]:
+        yield f"The FLOPs leave out {', '.join(left_out)}."
+    if "while" in facts.uncounted:
+        yield "The FLOPs count the body of a while loop once, as its trips are unknown."

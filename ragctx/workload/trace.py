@@ -132,7 +132,7 @@ def _traced(source: WorkloadSource, target: str, python: str | None, timeout_s: 
         versions=answer["versions"],
     )
     deciding = {name for item in program["data_dependent"] for name in item["inputs"]}
-    return replace(facts, advice=tuple(traced_advice(facts, chip, deciding)))
+    return replace(facts, advice=tuple(dict.fromkeys(traced_advice(facts, chip, deciding))))
 
 
 def _answer(source: WorkloadSource, result: ChildResult, timeout_s: float, python: str | None) -> Mapping[str, Any]:
