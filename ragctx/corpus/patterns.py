@@ -4,23 +4,27 @@
 text that nobody chose. A trigger therefore runs through `re` only where its cost is bounded (no open-ended repeat, or
 one on a short text) and otherwise as a set of states stepped through the text once (Thompson's construction: R. Cox,
 "Regular Expression Matching Can Be Simple And Fast", 2007). Patterns that this cannot express (back-references,
-look-around, possessive and conditional groups) are allowed only without open-ended repeats.
+possessive and conditional groups, several open-ended repeats in one look-around) are allowed only where no open-ended
+repeat is beside them.
 
-Parse trees come from the standard library's own parser, `re._parser`; a test holds both engines against each other,
-so a Python that changes it is noticed.
+Parse trees come from the standard library's own parser, `re._parser`, and single characters and anchors are compiled
+from them by its own compiler, so their meaning is exactly that of `re`. Both modules are private: a test holds the
+two engines against each other, so a Python that changes them is noticed.
 """
 
 from __future__ import annotations
 
+import copy
 import importlib
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 _parser: Any = importlib.import_module("re._parser")
+_compiler: Any = importlib.import_module("re._compiler")
 
 _MAX_STATES = 800
 _MAX_PATTERN_CHARS = 1_000
@@ -30,9 +34,12 @@ _SHORT_TEXT_CHARS = 2_000
 # A pattern that can be read in more ways than two to this many, at one place, is not for backtracking either.
 _MAX_CHOICE_BITS = 8
 
+# How far an open-ended repeat in a look-ahead may look; a longer run is taken as if the text ended there.
+_LOOK_CHARS = 1_000
+
 _Test = Callable[[str], bool]
-# Whether an anchor holds: the character before, the one after ("" at the text's ends), how many are left.
-_Condition = Callable[[str, str, int], bool]
+# Whether an anchor or a look-around holds at a place in the text.
+_Condition = Callable[[str, int], bool]
 
 
 class PatternError(ValueError):
@@ -100,7 +107,7 @@ def compile_pattern(text: str) -> Pattern:
     states: tuple[_State, ...] = ()
     if repeats:
         try:
-            states = tuple(_Builder(regex.flags).build(tree))
+            states = tuple(_Builder(tree).build(tree))
         except _Unsupported as error:
             raise PatternError(f"with {error} it could take forever; take that or the open-ended repeats out") from None
     runs = _literals(tree)
@@ -117,6 +124,8 @@ def _name(item: Any) -> str:
     return str(item[0])
 
 
+_SINGLE = ("LITERAL", "NOT_LITERAL", "IN", "ANY")
+_LOOK_AROUND = ("ASSERT", "ASSERT_NOT")
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 # A repeat with a higher maximum than this counts as open-ended.
 _OPEN_ENDED = 10
@@ -126,7 +135,7 @@ def _parts(name: str, value: Any) -> list[Any]:
     """Return the patterns inside one item."""
     if name == "BRANCH":
         return list(value[1])
-    if name in ("SUBPATTERN", "ASSERT", "ASSERT_NOT", *_REPEATS):
+    if name in ("SUBPATTERN", *_LOOK_AROUND, *_REPEATS):
         return [value[-1]]
     if name == "ATOMIC_GROUP":
         return [value]
@@ -166,7 +175,7 @@ def _choice_bits(tree: Any) -> int:
 
 def _single(body: Any) -> bool:
     """Whether the body is one character or class."""
-    return len(body) == 1 and _name(body[0]) in ("LITERAL", "NOT_LITERAL", "IN", "ANY")
+    return len(body) == 1 and _name(body[0]) in _SINGLE
 
 
 def _literals(tree: Any) -> list[str]:
@@ -198,15 +207,23 @@ def _literals(tree: Any) -> list[str]:
     return runs
 
 
+_FEATURES = {
+    "ASSERT": "several open-ended repeats in look-around",
+    "ASSERT_NOT": "several open-ended repeats in look-around",
+    "ATOMIC_GROUP": "an atomic group",
+    "GROUPREF": "a back-reference",
+    "GROUPREF_EXISTS": "a conditional group",
+    "POSSESSIVE_REPEAT": "a possessive repeat",
+}
+
+
 class _Builder:
     """Turns a parse tree into states; state 0 starts, the last one accepts."""
 
-    def __init__(self, flags: int) -> None:
+    def __init__(self, tree: Any) -> None:
         self._states: list[_State] = []
-        self._flags = flags
-        for flag, what in ((re.LOCALE, "a locale flag"), (re.ASCII, "an ASCII flag")):
-            if flags & flag:
-                raise _Unsupported(what)
+        self._parse_state = tree.state
+        self._flags = int(tree.state.flags)
 
     def build(self, tree: Any) -> list[_State]:
         start = self._add()
@@ -231,16 +248,18 @@ class _Builder:
 
     def _item(self, name: str, value: Any, at: int) -> int:
         """Append one item after state `at`; return the free state after it."""
-        if name in ("LITERAL", "NOT_LITERAL", "IN", "ANY"):
+        if name in _SINGLE:
             consuming = self._link(at, self._add(test=self._test(name, value)))
             return self._link(consuming, self._add())
-        if name == "AT":
-            conditional = self._link(at, self._add(condition=_condition(str(value), self._flags)))
+        if name == "AT" or (name in _LOOK_AROUND and _open_ended(value[1]) <= 1):
+            conditional = self._link(at, self._add(condition=self._condition(name, value)))
             return self._link(conditional, self._add())
         if name == "SUBPATTERN":
-            if value[1] or value[2]:
-                raise _Unsupported("a flag inside a group")
-            return self._sequence(value[-1], at)
+            outside = self._flags
+            self._flags = (outside | value[1]) & ~value[2]
+            at = self._sequence(value[-1], at)
+            self._flags = outside
+            return at
         if name == "BRANCH":
             end = self._add()
             for branch in value[1]:
@@ -249,7 +268,7 @@ class _Builder:
             return end
         if name in ("MAX_REPEAT", "MIN_REPEAT"):
             return self._repeat(value[0], value[1], value[2], at)
-        raise _Unsupported({"GROUPREF": "a back-reference"}.get(name, name.lower().replace("_", " ")))
+        raise _Unsupported(_FEATURES.get(name, name.lower()))
 
     def _repeat(self, low: int, high: Any, body: Any, at: int) -> int:
         for _ in range(low):
@@ -265,14 +284,7 @@ class _Builder:
         return self._link(at, end)
 
     def _test(self, name: str, value: Any) -> _Test:
-        # One character is tested by `re` itself, so classes, categories and case folding are exactly its own.
-        if name == "ANY":
-            source = "."
-        elif name == "IN":
-            source = f"[{_class(value)}]"
-        else:
-            source = f"[{'^' * (name == 'NOT_LITERAL')}{re.escape(chr(value))}]"
-        match = re.compile(source, self._flags & (re.IGNORECASE | re.DOTALL)).match
+        match = self._compile(name, value).match
         known: dict[str, bool] = {}
 
         def test(char: str) -> bool:
@@ -283,54 +295,25 @@ class _Builder:
 
         return test
 
+    def _condition(self, name: str, value: Any) -> _Condition:
+        match = self._compile(name, value).match
+        if name == "AT" or not _open_ended(value[1]):
+            return lambda text, at: match(text, at) is not None
+        return lambda text, at: match(text, at, at + _LOOK_CHARS) is not None
 
-_CATEGORIES = {"DIGIT": r"\d", "NOT_DIGIT": r"\D", "SPACE": r"\s", "NOT_SPACE": r"\S", "WORD": r"\w", "NOT_WORD": r"\W"}
-
-
-def _class(items: Iterable[Any]) -> str:
-    """Return the inside of a character class, written again from its parse tree."""
-    parts = []
-    for item in items:
-        name, value = _name(item), item[1]
-        if name == "NEGATE":
-            parts.append("^")
-        elif name == "LITERAL":
-            parts.append(re.escape(chr(value)))
-        elif name == "RANGE":
-            parts.append(f"{re.escape(chr(value[0]))}-{re.escape(chr(value[1]))}")
-        elif name == "CATEGORY":
-            parts.append(_CATEGORIES[str(value).removeprefix("CATEGORY_")])
-        else:
-            raise _Unsupported(name.lower())
-    return "".join(parts)
-
-
-def _condition(name: str, flags: int) -> _Condition:
-    if name == "AT_BEGINNING" and flags & re.MULTILINE:
-        return lambda before, after, left: before in ("", "\n")
-    if name in ("AT_BEGINNING", "AT_BEGINNING_STRING"):
-        return lambda before, after, left: before == ""
-    if name == "AT_END" and flags & re.MULTILINE:
-        return lambda before, after, left: after in ("", "\n")
-    if name == "AT_END":
-        return lambda before, after, left: left == 0 or (left == 1 and after == "\n")
-    if name == "AT_END_STRING":
-        return lambda before, after, left: left == 0
-    if name in ("AT_BOUNDARY", "AT_NON_BOUNDARY"):
-        wanted = name == "AT_BOUNDARY"
-        return lambda before, after, left: (_is_word(before) != _is_word(after)) == wanted
-    raise _Unsupported(name.lower())
-
-
-def _is_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
+    def _compile(self, name: str, value: Any) -> re.Pattern[str]:
+        """Return one item of the tree as a pattern of its own."""
+        item = (getattr(_parser, name), value)
+        state = copy.copy(self._parse_state)
+        state.flags = self._flags
+        compiled: re.Pattern[str] = _compiler.compile(_parser.SubPattern(state, [item]))
+        return compiled
 
 
 def run_states(states: Sequence[_State], text: str) -> bool:
     """Return whether the states accept anywhere in `text`, in one pass over it."""
     accept = len(states) - 1
     active: list[int] = []
-    before = ""
     for at in range(len(text) + 1):
         after = text[at] if at < len(text) else ""
         seen = {0, *active}
@@ -344,7 +327,7 @@ def run_states(states: Sequence[_State], text: str) -> bool:
             if state.test is not None:
                 consuming.append(state)
                 continue
-            if state.condition is not None and not state.condition(before, after, len(text) - at):
+            if state.condition is not None and not state.condition(text, at):
                 continue
             for following in state.next:
                 if following not in seen:
@@ -353,5 +336,4 @@ def run_states(states: Sequence[_State], text: str) -> bool:
         if after == "":
             return False
         active = [state.next[0] for state in consuming if state.test is not None and state.test(after)]
-        before = after
     return False
