@@ -108,13 +108,13 @@ def split_python(source: str, *, where: str) -> Split:
         raise RagctxError(
             "front matter must stand in one triple-quoted docstring", where=f"{where}:{docstring.node.lineno}"
         )
-    leading = len(docstring.value) - len(docstring.value.lstrip())
-    inner = split_markdown(docstring.value[leading:])
-    first = docstring.node.lineno + docstring.value[:leading].count("\n")
+    inner = split_markdown(docstring.value.lstrip())
+    # The remaining text is cut from the source, not from the value, so that its escapes stay as written.
+    text = match["text"].removeprefix("\\\n").lstrip()
+    first = docstring.node.lineno + match["text"].removesuffix(text).count("\n")
     if inner.block is None:
         return Split(None, source, line=first, closed=inner.closed)
-    # The remaining text is cut from the source, not from the value, so that its escapes stay as written.
-    raw = split_markdown(match["text"].lstrip())
+    raw = split_markdown(text)
     rest = raw.body.rstrip()
     quoted = f"{match['prefix']}{match['quote']}{rest}\n{match['quote']}" if rest else ""
     start = source.index(segment, sum(len(text) + 1 for text in source.split("\n")[: docstring.node.lineno - 1]))

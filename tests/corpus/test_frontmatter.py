@@ -138,6 +138,7 @@ def test_split_markdown(text: str, expected: Split) -> None:
         ),
         ('# note\nr"""\n---\ntitle: x\n---\n"""\n\nx = 1\n', Split("title: x", "# note\n\n\nx = 1\n", line=4)),
         ("'''\n\n---\ntitle: x\n---\n'''\nx = 1\n", Split("title: x", "x = 1\n", line=4)),
+        ('"""\\\n---\ntitle: x\n---\nRest.\n"""\n', Split("title: x", '"""Rest.\n"""\n', line=3)),
         ('"""Plain."""\n', Split(None, '"""Plain."""\n')),
         ("x = 1\n", Split(None, "x = 1\n")),
         ('"""---\ntitle: x\n"""\n', Split(None, '"""---\ntitle: x\n"""\n', line=1, closed=False)),
