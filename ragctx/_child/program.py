@@ -37,7 +37,7 @@ class Loop:
 
     def __init__(self, primitive, trips):
         self.primitive, self.trips = primitive, trips
-        self.carry_in, self.carry_out, self.carry_avals = [], [], []
+        self.carry_in, self.carry_out = [], []
         self.slices, self.stacks, self.test = [], [], None
 
 
@@ -139,7 +139,6 @@ class Program:
             inside[var] = number
         for var, number in zip(body.invars[consts : consts + carries], ins[consts : consts + carries], strict=True):
             loop.carry_in.append(self._new(inside, var))
-            loop.carry_avals.append(var.aval)
             self._link("~carry", number, loop.carry_in[-1], path)
         for var, number in zip(body.invars[consts + carries :], ins[consts + carries :], strict=True):
             loop.slices.append((number, self._new(inside, var)))
@@ -157,10 +156,9 @@ class Program:
         self._own(eqn, env, times, loops, makes=False)
         path = (*loops, loop)
         ins = [self._get(env, atom) for atom in eqn.invars]
-        for atom, number in zip(eqn.invars[second:], ins[second:], strict=True):
+        for number in ins[second:]:
             self._count += 1
             loop.carry_in.append(self._count)
-            loop.carry_avals.append(atom.aval)
             self._link("~carry", number, self._count, path)
         testing = dict(zip(test.invars, [*ins[:first], *loop.carry_in], strict=True))
         inside = dict(zip(body.invars, [*ins[first:second], *loop.carry_in], strict=True))

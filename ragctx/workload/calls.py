@@ -140,16 +140,6 @@ PRIMITIVES_OF_CALL: Mapping[str, tuple[str, ...]] = {
 }
 """Primitives by the name of the call, as `usual_name` writes it."""
 
-PRIMITIVE_OF_OPERATOR: Mapping[str, str] = {
-    "MatMult": "dot_general",
-    "Add": "add",
-    "Sub": "sub",
-    "Mult": "mul",
-    "Div": "div",
-    "Pow": "integer_pow",
-}
-"""Primitives by the class name of a binary operator in Python's syntax tree."""
-
 SCATTER_METHODS: Mapping[str, str] = {
     "set": "scatter",
     "add": "scatter-add",

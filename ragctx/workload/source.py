@@ -14,7 +14,6 @@ from pathlib import Path
 from ragctx.errors import RagctxError
 from ragctx.files import read_text
 from ragctx.workload.calls import (
-    PRIMITIVE_OF_OPERATOR,
     PRIMITIVES_OF_CALL,
     SCATTER_METHODS,
     USUAL_ALIASES,
@@ -212,10 +211,9 @@ class _Usage(ast.NodeVisitor):
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         self.visit(node.left)
-        primitive = PRIMITIVE_OF_OPERATOR.get(type(node.op).__name__)
         # `*` and the like also compute sizes; only the matrix product is sure to be on arrays.
-        if primitive == "dot_general":
-            self._primitive(primitive)
+        if isinstance(node.op, ast.MatMult):
+            self._primitive("dot_general")
         self.visit(node.right)
 
     def _name(self, name: str) -> None:

@@ -31,13 +31,12 @@ def facts_from_task(text: str, *, target: str = targets.DEFAULT_TARGET) -> Workl
         raise RagctxError("the task is empty", remedy="say in words what is to be written")
     identifiers: dict[str, None] = {}
     primitives: dict[str, int] = {}
-    fences = {match.start(1): match.group(1) for match in _FENCE.finditer(text)}
     words = _FENCE.sub("\n", text)
     for name in _names(words):
         identifiers.setdefault(name)
         for primitive in PRIMITIVES_OF_CALL.get(name, ()):
             primitives[primitive] = primitives.get(primitive, 0) + 1
-    for code in fences.values():
+    for code in _FENCE.findall(text):
         usage = _python(code)
         for name in usage.identifiers if usage else _names(code):
             identifiers.setdefault(name)
