@@ -8,7 +8,7 @@ token counts add up exactly over blocks that end with a line break (see `ragctx.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ class Renderer:
             lstrip_blocks=True,
             keep_trailing_newline=True,
         )
+        self._environment.filters.update(shape=_shape, size=_size, si=_si)
         self._templates: dict[str, jinja2.Template] = {}
         self._places: dict[str, str] = {}
         digest = hashlib.sha256()
@@ -88,6 +89,29 @@ class Renderer:
             ) from None
         text = text.strip("\n")
         return f"{text}\n\n" if text.strip() else ""
+
+
+def _shape(dimensions: Iterable[int]) -> str:
+    return f"({', '.join(map(str, dimensions))})"
+
+
+def _size(count: int) -> str:
+    """Return a number of bytes in binary units, three digits."""
+    value = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.3g} {unit}"
+        value /= 1024
+    return f"{value:.3g} TiB"
+
+
+def _si(value: float) -> str:
+    """Return a number with an SI prefix, three digits, ending before the unit's name."""
+    for prefix in ("", "k", "M", "G", "T"):
+        if value < 1000:
+            return f"{value:.3g} {prefix}"
+        value /= 1000
+    return f"{value:.3g} P"
 
 
 def join(blocks: list[str]) -> str:

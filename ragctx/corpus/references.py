@@ -51,6 +51,38 @@ _GENERIC = frozenset(
     which why with work working works you your argument arguments return returns raises see also description error
     errors default defaults type types name names meaning purpose signature""".split()
 )
+# Common English words: as one word of a longer title they are no term that a page could be the home of.
+_COMMON = frozenset(
+    """able about above across act action actual add added after again against ago ahead all allow allowed almost alone
+    along already also although always among amount and another answer any anybody anyone anything apart apply are
+    around as ask asked at away back bad base based be became because become before began begin begins behind being
+    below beside best better between beyond big both bring brings built but by call called calls came can cannot
+    care carry case cases cause certain change changed changes check checks choose clear close come comes common
+    complete consider contain contains convert copy correct could count course create current cut day days deal
+    decide default depend depends did differ different do does doing done down during each early easy either else
+    empty end ended ends enough even ever every everybody everyone everything exact exactly example except exist
+    exists expect expected explain extra fact far fast few figure fill final find finds fine first fit follow
+    following follows for form former found free from full further gave general get gets give given gives giving go
+    goes going gone good great group had half hand happen happens hard has have having he help her here high him his
+    hold holds how however i if important in include including instead into is it its itself just keep keeps kept
+    kind kinds knew know known knows large last late later least leave leaves left less let lets lie like likely
+    line list little live long look looks lost lot low made main make makes making manner many mark matter may maybe
+    me mean means meant might mind missing more most mostly move moved much must my near nearly necessary need
+    needed needs never new next no nobody none nor normal normally not note nothing notice now number numbers of off
+    often old on once one ones only onto open or order ordinary other others otherwise our out over own page pages
+    pair part parts pass passed passes past people per person piece place places plain plan point points possible
+    present print probably problem prove provide purpose put puts question quick quite rather reach read reads ready
+    real really reason reasons receive refer remain remains remember rest result results return returned returns
+    right room rule rules run running runs said same save say says second see seen send sends sense sent separate
+    set sets settled several shall short should show shown shows side simple simply since single small so some
+    somebody someone something sometimes soon sort spare special stand stands start started starts state states stay
+    stays step steps still stop stops such sure take taken takes taking tell tells ten text than thank that the
+    their them then there therefore these they thing things think third this those though three through thus till
+    time times to today together told too took top toward tried tries try trying turn turned turns two under unless
+    until up upon us use used useful uses using usual usually very wait want wants was way ways we well went were
+    what whatever when whenever where whether which while who whole whom whose why will wish with within without
+    word words work works would write writes written wrong year yes yet you your zero""".split()
+)
 # Names that every Python snippet mentions; a page that defines one of them is not what a reader is missing.
 _BUILTIN = frozenset(
     """abs any args bool bytes class cls def dict else false float for from get if import in int is kwargs len list
@@ -160,17 +192,22 @@ def _define_name(terms: Terms, name: str, strength: float) -> None:
 
 
 def _define_phrases(terms: Terms, text: str, strength: float) -> None:
-    """Define the content words of a heading: the whole phrase fully, its single words less."""
+    """Define the content words of a heading: the whole phrase fully, its parts less, common words never alone."""
     content = [w for w in _stems(text) if w not in _GENERIC_STEMS]
     if not content:
         return
+    if len(content) == 1:
+        terms.define("~" + content[0], strength * (0.6 if content[0] in _COMMON_STEMS else 1.0))
+        return
     if len(content) <= _MAX_PHRASE_WORDS:
         terms.define("~" + " ".join(content), strength)
-    if len(content) > 1:
-        for pair in zip(content, content[1:], strict=False):
+    for pair in zip(content, content[1:], strict=False):
+        if not _COMMON_STEMS.issuperset(pair):
             terms.define("~" + " ".join(pair), strength * 0.7)
+    if strength == TITLE:
         for word in content:
-            terms.define("~" + word, strength * 0.4)
+            if word not in _COMMON_STEMS:
+                terms.define("~" + word, strength * 0.6)
 
 
 def _read_code_line(terms: Terms, line: str) -> None:
@@ -245,6 +282,7 @@ def _stems(text: str) -> list[str]:
 
 
 _GENERIC_STEMS = frozenset(stem(word) for word in _GENERIC) | frozenset("0123456789")
+_COMMON_STEMS = frozenset(stem(word) for word in _COMMON)
 
 
 def _is_generic(text: str) -> bool:
