@@ -31,6 +31,7 @@ UNITS = 1e5
 
 _GRAIN = 2.0**40
 _TERM_CACHE_LIMIT = 50_000
+_COMMON_BYTES_LIMIT = 32 * 2**20
 
 Floats = npt.NDArray[np.float64]
 
@@ -107,7 +108,11 @@ class Ranking:
 
 
 class StoredEngine(Engine):
-    """Adds up the stored scores of the query's terms."""
+    """Adds up the stored scores of the query's terms.
+
+    The columns of common terms (in more than a third of the chunks) are kept as plain arrays after their first use:
+    most queries hold some, and adding a plain array takes a third of the time that adding as many postings does.
+    """
 
     name = "bm25s"
 
@@ -115,15 +120,34 @@ class StoredEngine(Engine):
         self._postings = postings
         self._starts = memoryview(postings.starts)  # type: ignore[arg-type]
         self._ranges: dict[str, tuple[int, int]] = {}
+        self._size = len(postings.lengths)
+        self._common: dict[int, Floats] = {}
+        self._common_limit = max(1, _COMMON_BYTES_LIMIT // (8 * max(1, self._size)))
 
     def raw_scores(self, terms: Mapping[str, int]) -> Floats:
         """Return the unrounded score of every chunk."""
-        ranges = [(*self._range(term), weight) for term, weight in terms.items()]
+        rare: list[tuple[int, int, int]] = []
+        common: list[tuple[Floats, int]] = []
+        for (start, end), weight in zip(self._find(list(terms)), terms.values(), strict=True):
+            if 3 * (end - start) > self._size:
+                common.append((self._column(start, end), weight))
+            else:
+                rare.append((start, end, weight))
+        scores = self._sum(rare)
+        if common:
+            share = np.empty(self._size)
+            for column, weight in common:
+                np.multiply(column, weight, out=share)
+                scores += share
+        return scores
+
+    def _sum(self, ranges: Sequence[tuple[int, int, int]]) -> Floats:
+        """Return the sum of weighted ranges of postings."""
         total = sum(end - start for start, end, _ in ranges)
         chunks = np.empty(total, dtype=np.intp)
         shares = np.empty(total)
         if total == 0:
-            return np.zeros(len(self._postings.lengths))
+            return np.zeros(self._size)
         all_chunks, all_scores = self._postings.chunks, self._postings.scores
         at = 0
         for start, end, weight in ranges:
@@ -132,30 +156,42 @@ class StoredEngine(Engine):
             np.multiply(all_scores[start:end], weight, out=shares[at:until])
             at = until
         # One pass over all postings; several times faster than adding column by column.
-        scores: Floats = np.bincount(chunks, weights=shares, minlength=len(self._postings.lengths))  # type: ignore[assignment]
-        if len(scores) != len(self._postings.lengths):
+        scores: Floats = np.bincount(chunks, weights=shares, minlength=self._size)  # type: ignore[assignment]
+        if len(scores) != self._size:
             raise ValueError("a posting names a chunk that there is not")
         return scores
 
     def contributions(self, terms: Mapping[str, int], chunk: int) -> list[Contribution]:
         """Return what each term adds to a chunk's score, largest first, without the terms that add nothing."""
         found = []
-        for term, weight in check_terms(terms).items():
-            start, end = self._range(term)
+        check_terms(terms)
+        for (term, weight), (start, end) in zip(terms.items(), self._find(list(terms)), strict=True):
             at = start + int(np.searchsorted(self._postings.chunks[start:end], chunk))
             if at < end and self._postings.chunks[at] == chunk:
                 found.append(Contribution(term, weight, weight * float(self._postings.scores[at])))
         return in_order(found)
 
-    def _range(self, term: str) -> tuple[int, int]:
-        known = self._ranges.get(term)
+    def _column(self, start: int, end: int) -> Floats:
+        known = self._common.get(start)
         if known is None:
-            column = self._postings.vocabulary.find(term)
-            known = (0, 0) if column < 0 else (self._starts[column], self._starts[column + 1])
-            if len(self._ranges) >= _TERM_CACHE_LIMIT:
-                self._ranges.clear()
-            self._ranges[term] = known
+            known = self._sum([(start, end, 1)])
+            if len(self._common) >= self._common_limit:
+                self._common.clear()
+            self._common[start] = known
         return known
+
+    def _find(self, terms: Sequence[str]) -> list[tuple[int, int]]:
+        """Return where each term's postings start and end."""
+        ranges = self._ranges
+        unknown = [term for term in terms if term not in ranges]
+        if unknown:
+            if len(ranges) + len(unknown) > _TERM_CACHE_LIMIT:
+                ranges.clear()
+                unknown = list(terms)
+            starts = self._starts
+            for term, column in zip(unknown, self._postings.vocabulary.find_many(unknown), strict=True):
+                ranges[term] = (0, 0) if column < 0 else (starts[column], starts[column + 1])
+        return [ranges[term] for term in terms]
 
 
 def engine(name: str, postings: Postings) -> Engine:

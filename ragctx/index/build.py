@@ -17,7 +17,7 @@ from ragctx.index import codec
 from ragctx.index.bm25 import Postings, build_postings
 from ragctx.index.folder import FolderWriter
 from ragctx.index.index import Index, open_index, versions_of_index
-from ragctx.index.strings import pack
+from ragctx.index.strings import pack, prefix_keys
 from ragctx.index.synonyms import SynonymGroup, to_json
 from ragctx.index.tokenizer import Tokenizer
 from ragctx.tokens import ENCODING, TokenCounter
@@ -208,6 +208,7 @@ def _write_postings(writer: FolderWriter, postings: Postings) -> None:
     blob, offsets = pack(postings.vocabulary)
     writer.blob("vocabulary.bin", blob)
     writer.array("vocabulary_offsets", offsets)
+    writer.array("vocabulary_keys", prefix_keys(postings.vocabulary))
     writer.array("postings_starts", postings.starts)
     writer.array("postings_chunks", postings.chunks)
     writer.array("postings_scores", postings.scores)

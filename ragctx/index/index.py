@@ -198,10 +198,9 @@ class Index:
         weighted = self._terms(terms)
         allowed = None if kinds is None else self._mask(kinds)
         ranking = self._guarded(lambda: self._engine(engine).top(weighted, k, allowed), "its postings do not fit")
-        return [
-            Hit(chunk, self.chunk_id(chunk), score)
-            for chunk, score in zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True)
-        ]
+        found = zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True)
+        ids = self.chunk_ids
+        return self._guarded(lambda: [Hit(n, ids[n], score) for n, score in found], "its chunk ids are not readable")
 
     def scores(self, terms: Mapping[str, int] | str, *, engine: str = DEFAULT_ENGINE) -> Floats:
         """Return the score of every chunk by number, rounded to 1e-5; 0 is no match."""
@@ -326,12 +325,12 @@ class Index:
         except (ValueError, IndexError) as error:
             raise damaged(self.path, problem) from error
 
-    def _strings(self, name: str, length: int) -> SortedStrings:
+    def _strings(self, name: str, length: int, keys: npt.NDArray[np.uint64] | None = None) -> SortedStrings:
         blob = self._reader.blob(f"{name}.bin")
         offsets = self._reader.array(f"{name}_offsets", np.int64, length + 1)
         if int(offsets[-1]) != len(blob):
             raise damaged(self.path, f"{name}_offsets.npy does not fit {name}.bin")
-        return SortedStrings(blob, offsets)
+        return SortedStrings(blob, offsets, keys)
 
     def _lines(self, name: str, length: int) -> Lines:
         content = self._reader.blob(f"{name}.jsonl")
@@ -343,7 +342,7 @@ class Index:
         if int(starts[0]) != 0 or int(starts[-1]) != counts["postings"]:
             raise damaged(self.path, "postings_starts.npy does not fit the postings")
         return Postings(
-            self._strings("vocabulary", counts["terms"]),
+            self._strings("vocabulary", counts["terms"], reader.array("vocabulary_keys", np.uint64, counts["terms"])),
             starts,
             reader.array("postings_chunks", np.int32, counts["postings"]),
             reader.array("postings_scores", np.float64, counts["postings"]),

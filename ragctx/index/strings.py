@@ -20,12 +20,19 @@ class SortedStrings(Sequence[str]):
     Args:
         blob: The UTF-8 bytes of all strings, one after the other.
         offsets: Where each starts, and the end of the last: one more than there are strings.
+        keys: The strings' `prefix_keys`, for `find_many`; without them it bisects the blob from end to end.
     """
 
-    __slots__ = ("_blob", "_offsets", "_size")
+    __slots__ = ("_blob", "_keys", "_offsets", "_size")
 
-    def __init__(self, blob: bytes | mmap.mmap, offsets: npt.NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        blob: bytes | mmap.mmap,
+        offsets: npt.NDArray[np.int64],
+        keys: npt.NDArray[np.uint64] | None = None,
+    ) -> None:
         self._blob = blob
+        self._keys = keys
         # A memoryview hands out Python integers several times faster than an array does.
         self._offsets = memoryview(offsets)  # type: ignore[arg-type]
         self._size = len(offsets) - 1
@@ -57,18 +64,38 @@ class SortedStrings(Sequence[str]):
 
     def find(self, text: str) -> int:
         """Return the place of a string, or -1."""
-        key = text.encode("utf-8", _ERRORS)
-        blob, offsets = self._blob, self._offsets
-        low, high = 0, self._size
+        return self._bisect(text.encode("utf-8", _ERRORS), 0, self._size)
+
+    def find_many(self, texts: Sequence[str]) -> list[int]:
+        """Return the places of strings, -1 for those that are not there; one array search narrows all at once."""
+        encoded = [text.encode("utf-8", _ERRORS) for text in texts]
+        if self._keys is None:
+            return [self._bisect(key, 0, self._size) for key in encoded]
+        keys = np.array([_prefix_key(key) for key in encoded], dtype=np.uint64)
+        lows = self._keys.searchsorted(keys).tolist()
+        highs = self._keys.searchsorted(keys, "right").tolist()
+        return [self._bisect(key, low, high) for key, low, high in zip(encoded, lows, highs, strict=True)]
+
+    def _bisect(self, key: bytes, low: int, end: int) -> int:
+        blob, offsets, high = self._blob, self._offsets, end
         while low < high:
             middle = (low + high) >> 1
             if blob[offsets[middle] : offsets[middle + 1]] < key:
                 low = middle + 1
             else:
                 high = middle
-        if low < self._size and blob[offsets[low] : offsets[low + 1]] == key:
+        if low < end and blob[offsets[low] : offsets[low + 1]] == key:
             return low
         return -1
+
+
+def prefix_keys(strings: Iterable[str]) -> npt.NDArray[np.uint64]:
+    """Return the first eight bytes of each string as a number; sorted strings give sorted numbers."""
+    return np.array([_prefix_key(text.encode("utf-8", _ERRORS)) for text in strings], dtype=np.uint64)
+
+
+def _prefix_key(text: bytes) -> int:
+    return int.from_bytes(text[:8].ljust(8, b"\0"), "big")
 
 
 def pack(strings: Iterable[str]) -> tuple[bytes, npt.NDArray[np.int64]]:

@@ -191,7 +191,8 @@ FILES = [
     "chunks.jsonl", "chunks_offsets.npy", "document_chunks.npy", "document_ids.bin", "document_ids_offsets.npy",
     "documents.jsonl", "documents_offsets.npy", "edges_source.npy", "edges_target.npy", "edges_weight.npy",
     "manifest.json", "postings_chunks.npy", "postings_frequencies.npy", "postings_scores.npy", "postings_starts.npy",
-    "synonyms.json", "token_counts.npy", "token_keys.npy", "vocabulary.bin", "vocabulary_offsets.npy",
+    "synonyms.json", "token_counts.npy", "token_keys.npy", "vocabulary.bin", "vocabulary_keys.npy",
+    "vocabulary_offsets.npy",
 ]  # fmt: skip
 
 
