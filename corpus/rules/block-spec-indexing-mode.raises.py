@@ -1,0 +1,22 @@
+"""Element indexing asked for by the keyword it had before."""
+
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def copy_kernel(x_ref, o_ref):
+    o_ref[...] = x_ref[...]
+
+
+def workload(x):
+    spec = pl.BlockSpec((128, 512), lambda i: (i * 128, 0), indexing_mode="unblocked")
+    return pl.pallas_call(copy_kernel, grid=(2,), in_specs=[spec], out_specs=spec, out_shape=x)(x)
+
+
+def fixed(x):
+    spec = pl.BlockSpec((pl.Element(128), pl.Element(512)), lambda i: (i * 128, 0))
+    return pl.pallas_call(copy_kernel, grid=(2,), in_specs=[spec], out_specs=spec, out_shape=x)(x)
+
+
+def create_inputs():
+    return (jnp.zeros((256, 512), jnp.float32),)

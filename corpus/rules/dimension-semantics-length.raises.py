@@ -1,0 +1,29 @@
+"""One dimension semantics for a rank-2 grid."""
+
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+
+def copy_kernel(x_ref, o_ref):
+    o_ref[...] = x_ref[...]
+
+
+def workload(x):
+    spec = pl.BlockSpec((128, 128), lambda i, j: (i, j))
+    params = pltpu.CompilerParams(dimension_semantics=("parallel",))
+    return pl.pallas_call(
+        copy_kernel, grid=(2, 4), in_specs=[spec], out_specs=spec, out_shape=x, compiler_params=params
+    )(x)
+
+
+def fixed(x):
+    spec = pl.BlockSpec((128, 128), lambda i, j: (i, j))
+    params = pltpu.CompilerParams(dimension_semantics=("parallel", "arbitrary"))
+    return pl.pallas_call(
+        copy_kernel, grid=(2, 4), in_specs=[spec], out_specs=spec, out_shape=x, compiler_params=params
+    )(x)
+
+
+def create_inputs():
+    return (jnp.zeros((256, 512), jnp.float32),)
