@@ -7,7 +7,8 @@ from ragctx.index.build import build_index
 from ragctx.index.cache import IndexSpec, Sources, default_cache, ensure_index
 from ragctx.index.environment import Environment, environment
 from ragctx.index.index import Edges, Hit, Index, open_index
-from ragctx.index.synonyms import SynonymGroup, Synonyms, layered, load_synonyms
+from ragctx.index.sources import SHIPPED, index_spec, load_sources
+from ragctx.index.synonyms import SynonymGroup, Synonyms, layered, load_synonyms, synonyms_of
 from ragctx.index.tokenizer import Tokenizer, merge_weights
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Hit",
     "Index",
     "IndexSpec",
+    "SHIPPED",
     "Sources",
     "SynonymGroup",
     "Synonyms",
@@ -26,8 +28,11 @@ __all__ = [
     "default_cache",
     "ensure_index",
     "environment",
+    "index_spec",
     "layered",
+    "load_sources",
     "load_synonyms",
     "merge_weights",
     "open_index",
+    "synonyms_of",
 ]

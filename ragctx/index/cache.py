@@ -77,7 +77,9 @@ def default_cache() -> Path:
     return platformdirs.user_cache_path("ragctx") / "index"
 
 
-def ensure_index(spec: IndexSpec, cache: Path, load: Load, *, progress: Progress | None = None) -> Index:
+def ensure_index(
+    spec: IndexSpec, cache: Path, load: Load, *, progress: Progress | None = None, rebuild: bool = False
+) -> Index:
     """Return the index of a spec from the cache; built, or built again, if it is missing, stale or damaged.
 
     Args:
@@ -85,6 +87,7 @@ def ensure_index(spec: IndexSpec, cache: Path, load: Load, *, progress: Progress
         cache: The cache folder; made if it is missing.
         load: Reads what the spec names; called only when the index has to be built.
         progress: Told the steps of a build.
+        rebuild: Build it even if the one there looks right (opening does not read every byte).
 
     Raises:
         RagctxError: If a layer cannot be read, the interpreter cannot be run, or the cache cannot be written.
@@ -94,10 +97,10 @@ def ensure_index(spec: IndexSpec, cache: Path, load: Load, *, progress: Progress
     folder = cache / index_key(spec, there, digests)
     digests.save()
     try:
-        index = open_index(folder)
+        index = None if rebuild else open_index(folder)
     except RagctxError:
-        pass
-    else:
+        index = None
+    if index is not None:
         consulted: Mapping[str, str | None] = index.manifest.get("consulted", {})
         if all(there.version(name) == version for name, version in consulted.items()):
             _mark_used(folder)
