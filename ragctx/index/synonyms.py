@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ragctx.corpus.files import Layer
 from ragctx.errors import RagctxError
 from ragctx.files import read_text
 from ragctx.index.tokenizer import Entry, Tokenizer
@@ -116,6 +117,16 @@ def _group(entry: object, where: str) -> SynonymGroup:
     if len(lists["words"]) + len(lists["primitives"]) < 2:
         raise RagctxError("a group needs two members to be of use", where=where, remedy=remedy)
     return SynonymGroup(entry["name"], lists["words"], lists["primitives"])
+
+
+def synonyms_of(layers: Iterable[Layer]) -> tuple[SynonymGroup, ...]:
+    """Return the groups of corpus layers, lowest first, from the `synonyms.yaml` of those that have one.
+
+    Raises:
+        RagctxError: If a file cannot be read or is not of the form above.
+    """
+    paths = [Path(layer.folder, FILE) for layer in layers]
+    return layered([load_synonyms(path) for path in paths if path.is_file()])
 
 
 def layered(layers: Iterable[Iterable[SynonymGroup]]) -> tuple[SynonymGroup, ...]:

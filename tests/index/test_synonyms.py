@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from ragctx.corpus import Layer
 from ragctx.errors import RagctxError
-from ragctx.index.synonyms import SynonymGroup, Synonyms, from_json, layered, load_synonyms, to_json
+from ragctx.index.synonyms import SynonymGroup, Synonyms, from_json, layered, load_synonyms, synonyms_of, to_json
 from ragctx.index.tokenizer import Tokenizer
 
 GROUPS = (
@@ -87,6 +88,16 @@ def test_a_malformed_file_is_an_error_that_names_the_entry(tmp_path: Path, conte
 def test_a_higher_layer_replaces_a_group_by_name() -> None:
     mine = SynonymGroup("norm", ("x", "y"))
     assert layered([GROUPS, [mine]]) == (GROUPS[0], mine)
+
+
+def test_layers_are_read_in_their_order(tmp_path: Path) -> None:
+    for name, text in (("low", "groups: [{name: x, words: [a, b]}, {name: y, words: [c, d]}]"), ("none", None),
+                       ("high", "groups: [{name: x, words: [e, f]}]")):  # fmt: skip
+        (tmp_path / name).mkdir()
+        if text:
+            (tmp_path / name / "synonyms.yaml").write_text(text)
+    layers = [Layer(name, tmp_path / name) for name in ("low", "none", "high")]
+    assert synonyms_of(layers) == (SynonymGroup("x", ("e", "f")), SynonymGroup("y", ("c", "d")))
 
 
 def test_groups_come_back_from_json() -> None:
