@@ -189,3 +189,14 @@ def test_the_least_recently_used_are_removed(
 
 def test_the_default_place_is_the_users_cache_folder() -> None:
     assert default_cache() == Path(os.environ["XDG_CACHE_HOME"]) / "ragctx" / "index"
+
+
+def test_damage_that_opening_does_not_see_is_repaired_on_demand(
+    spec: IndexSpec, loader: Loader, tmp_path: Path
+) -> None:
+    index = ensure_index(spec, tmp_path / "cache", loader)
+    path = index.path / "chunks.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"alpha", b"gamma"))
+    assert "gamma" in ensure_index(spec, tmp_path / "cache", loader).chunk(0).text
+    assert "alpha" in ensure_index(spec, tmp_path / "cache", loader, rebuild=True).chunk(0).text
+    assert loader.calls == 2
