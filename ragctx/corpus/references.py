@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ragctx.corpus.document import Document
+from ragctx.corpus.document import Document, Kind
 
 TITLE, HEADING, ENTRY, CODE = 1.0, 0.7, 0.5, 0.4
 
@@ -33,7 +33,7 @@ _IDENTIFIER = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _CONSTANT = re.compile(r"\b[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*\d[\dA-Z]*\b|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
 _DEFINITION = re.compile(
     r"^\s*(?:(?:async\s+)?def|class|struct|enum|interface|type|func|fn|function|proc|macro|trait)\s+([^\W\d]\w*)"
-    r"|^\s*([^\W\d]\w*)\s*(?::[^=\n]+)?=\s"
+    r"|^\s*([A-Z][A-Z0-9_]+)\s*(?::[^=\n]+)?=\s"
 )
 _BOLD_ENTRY = re.compile(r"^\s*(?:[-*+]|\d+[.)])?\s*(?:\*\*|__)(.{2,60}?)(?:\*\*|__)")
 _LIST_ENTRY = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(`[^`\n]{2,60}`)")
@@ -100,16 +100,18 @@ class Terms:
         mentions: Term to the strength of its mention (0 to 1).
         links: Documents linked to, as written.
         words: Stemmed prose words in order, for phrase look-up; sentence borders are empty strings.
+        is_home: Whether headings, signatures and the like define anything, or symbols alone do.
     """
 
     defines: dict[str, float] = field(default_factory=dict)
     mentions: dict[str, float] = field(default_factory=dict)
     links: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+    is_home: bool = True
 
     def define(self, term: str, strength: float) -> None:
         """Record a definition, keeping the strongest."""
-        if len(term) > 1 and term not in _BUILTIN:
+        if self.is_home and len(term) > 1 and term not in _BUILTIN:
             self.defines[term] = max(strength, self.defines.get(term, 0.0))
 
     def mention(self, term: str, strength: float) -> None:
@@ -144,8 +146,10 @@ def read_terms(document: Document) -> Terms:
     terms = Terms()
     for symbol in document.symbols:
         _define_name(terms, symbol, TITLE)
+    # Rules, examples and hardware sheets use names; the page a name is at home on is an api document.
+    terms.is_home = document.kind is Kind.API
     _read_heading(terms, document.title, TITLE)
-    if document.file:
+    if document.file and terms.is_home:
         stem = posixpath.splitext(posixpath.basename(document.file))[0]
         if not _is_generic(stem):
             _define_name(terms, stem.replace("-", "_"), HEADING)
@@ -214,7 +218,7 @@ def _read_code_line(terms: Terms, line: str) -> None:
     definition = _DEFINITION.match(line)
     if definition:
         name = (definition.group(1) or definition.group(2)).lower()
-        terms.define(name, CODE if definition.group(1) else CODE * 0.25)
+        terms.define(name, CODE)
     for name in _IDENTIFIER.findall(line):
         _mention_name(terms, name, _MENTION_CODE)
 

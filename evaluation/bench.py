@@ -1,0 +1,16 @@
+"""Every measurement of speed and memory, one after the other: `make bench`."""
+
+from __future__ import annotations
+
+import sys
+
+from evaluation import bench_context, bench_index
+
+
+def main() -> int:
+    """Run them all; the worst exit status is ours."""
+    return max(bench_context.main(), bench_index.main())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
