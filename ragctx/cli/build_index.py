@@ -29,7 +29,7 @@ def command(
     Anyone's folder of Markdown is a corpus. Without --corpus, ragctx's own is indexed with the reference of the
     installed JAX Pallas modules. The same document id in a later --corpus replaces the earlier one.
     """
-    from ragctx.index import build_index, ensure_index, environment, index_spec, load_sources
+    from ragctx.index import build_index, ensure_index, index_spec, load_sources, read_environment
 
     chosen = settings(corpus=corpus, modules=modules, api=False if no_api else None, python=python)
     spec = index_spec(
@@ -44,7 +44,7 @@ def command(
                 spec, config.cache_folder(chosen) / "index", load_sources, progress=progress.tell, rebuild=True
             )
         else:
-            sources = load_sources(spec, environment(spec.python))
+            sources = load_sources(spec, read_environment(spec.python))
             index = build_index(
                 sources.documents,
                 Path(out),

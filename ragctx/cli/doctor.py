@@ -113,10 +113,10 @@ def _index(chosen: config.Settings) -> list[Check]:
 def _jax(chosen: config.Settings) -> Check:
     if chosen.python:
         from ragctx.errors import RagctxError
-        from ragctx.index import environment
+        from ragctx.index import read_environment
 
         try:
-            found = environment(chosen.python).version("jax")
+            found = read_environment(chosen.python).version("jax")
         except RagctxError as error:
             return Check("jax", False, str(error))
         if found is None:

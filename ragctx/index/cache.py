@@ -25,7 +25,7 @@ from ragctx.corpus.files import MAX_FILE_BYTES
 from ragctx.errors import RagctxError
 from ragctx.index.build import FIELD_WEIGHTS, Progress, build_index, versions
 from ragctx.index.digests import FileDigests
-from ragctx.index.environment import Environment, environment
+from ragctx.index.environment import Environment, read_environment
 from ragctx.index.folder import CURRENT, FORMAT
 from ragctx.index.index import Index, open_index, versions_of_index
 from ragctx.index.synonyms import FILE as SYNONYMS_FILE
@@ -93,7 +93,7 @@ def ensure_index(
         RagctxError: If a layer cannot be read, the interpreter cannot be run, or the cache cannot be written.
     """
     digests = FileDigests(cache / "files.json")
-    there = environment(spec.python)
+    there = read_environment(spec.python)
     folder = cache / index_key(spec, there, digests)
     digests.save()
     try:

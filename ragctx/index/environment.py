@@ -62,7 +62,7 @@ class Environment:
         return next(iter(metadata.distributions(name=name, path=list(self.path))), None)
 
 
-def environment(python: str | None) -> Environment:
+def read_environment(python: str | None) -> Environment:
     """Return the environment of an interpreter; this one's by default.
 
     Raises:

@@ -9,7 +9,7 @@ import pytest
 
 from ragctx.errors import RagctxError
 from ragctx.index.digests import FileDigests
-from ragctx.index.environment import Environment, environment
+from ragctx.index.environment import Environment, read_environment
 
 
 def install(site: Path, name: str, version: str, *, editable: bool = False) -> None:
@@ -34,8 +34,8 @@ def test_ones_own_environment_imports_nothing() -> None:
 import sys
 from pathlib import Path
 from ragctx.index.digests import FileDigests
-from ragctx.index.environment import environment
-there = environment(None)
+from ragctx.index.environment import read_environment
+there = read_environment(None)
 assert there.version("jax") and there.package_state("jax", FileDigests(Path("x"))) == f"version {there.version('jax')}"
 assert "jax" not in sys.modules
 """
@@ -74,9 +74,9 @@ def test_a_package_without_a_distribution_is_told_by_its_sources(tmp_path: Path,
 
 
 def test_another_interpreter_is_asked(tmp_path: Path) -> None:
-    there = environment(sys.executable)
+    there = read_environment(sys.executable)
     assert there.python == platform.python_version()
-    assert there.version("jax") == environment(None).version("jax")
+    assert there.version("jax") == read_environment(None).version("jax")
 
 
 def test_a_virtual_environment_has_its_own_packages(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_virtual_environment_has_its_own_packages(tmp_path: Path) -> None:
     python = tmp_path / "venv" / "bin" / "python"
     site = next((tmp_path / "venv" / "lib").glob("python*")) / "site-packages"
     install(site, "acme", "7.0")
-    there = environment(str(python))
+    there = read_environment(str(python))
     assert there.version("acme") == "7.0"
     assert there.version("jax") is None
 
@@ -92,6 +92,6 @@ def test_a_virtual_environment_has_its_own_packages(tmp_path: Path) -> None:
 @pytest.mark.parametrize("python", ["/nonexistent/python", "/bin/false"])
 def test_an_interpreter_that_cannot_be_run_is_an_error(python: str) -> None:
     with pytest.raises(RagctxError) as caught:
-        environment(python)
+        read_environment(python)
     assert str(caught.value).startswith(f"{python}: ")
     assert caught.value.remedy
