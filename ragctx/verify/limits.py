@@ -17,8 +17,9 @@ class Limits:
         wall_s: Hard cap in wall-clock seconds.
         idle_cpu_s: A child that uses less CPU than this...
         idle_wall_s: ...within this much wall time is taken for deadlocked.
-        memory_bytes: Address space or cgroup limit.
-        file_bytes: Size of any file it writes, and of all it leaves in its folder.
+        memory_bytes: Resident memory of it and all it starts; one process gets a quarter (at least 1 GiB) more than
+            this as address space, so that growth is seen and named rather than refused.
+        file_bytes: Size of any file it writes, and of all it has in its folder and its /tmp.
         processes: Processes and threads.
     """
 
@@ -49,10 +50,12 @@ class Run:
 
     Attributes:
         ended: Why it ended.
-        status: Exit status, or the signal's number where `ended` is SIGNAL.
+        status: Exit status, or the number of the signal that ended it.
         cpu_s: CPU-seconds used by it and what it started.
         wall_s: Wall-clock seconds.
         output: The end of what it printed, at most 20,000 characters; never believed, only shown.
+        reason: For a limit, one line that says which and how far it got, or "".
+        memory_bytes: Most resident memory seen at one time (looked at every 0.1 s).
     """
 
     ended: Ended
@@ -60,3 +63,5 @@ class Run:
     cpu_s: float
     wall_s: float
     output: str
+    reason: str = ""
+    memory_bytes: int = 0
