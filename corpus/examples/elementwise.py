@@ -25,7 +25,7 @@ CHECK = {"rows": 2500, "features": 512}  # ragged: 2500 is not a multiple of the
 
 
 def kernel(x_ref, bias_ref, residual_ref, o_ref):
-    # float32: v4 and v5e have no bf16 vector unit, and the cast costs nothing next to the memory traffic.
+    # float32: before v6e the vector unit has no bf16, and the cast costs nothing next to the memory traffic.
     h = x_ref[...].astype(jnp.float32) + bias_ref[...].astype(jnp.float32)  # (1, n) broadcasts along sublanes: free
     h = jax.nn.gelu(h, approximate=True)
     o_ref[...] = (residual_ref[...].astype(jnp.float32) + h).astype(o_ref.dtype)

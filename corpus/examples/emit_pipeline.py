@@ -2,7 +2,7 @@
 title: Two pipelines in one kernel with emit_pipeline (clip by global norm)
 tags: [emit_pipeline, pipeline, two pass, global norm, gradient clipping, nested pipeline]
 primitives: [reduce_sum, sqrt, mul]
-requires: {jax: ">=0.7"}
+requires: {jax: ">=0.8"}
 related: [api/pltpu.emit_pipeline, api/pl.ANY, api/pltpu.VMEM, example/manual_dma, example/grid_reduction]
 source: written for ragctx
 verified: {jax: "0.10.2", libtpu: "0.0.42.1"}
@@ -12,7 +12,7 @@ takes x and the output as `pl.ANY` refs in HBM; `pltpu.emit_pipeline` runs an in
 specs, double buffered, and can be used several times in a row. Values between the passes are ordinary kernel values.
 The inner kernel gets VMEM blocks; state goes into scratch of the outer kernel, reached by closure. Choose it over a grid
 when one kernel has several phases, dynamic bounds, or communication between pipelines; else a grid is simpler.
-Each pipeline starts cold and drains, a few microseconds, so give each many steps. Without `core_axis` one core runs it.
+Each pipeline starts cold and drains: give each many steps. Without `core_axis` one core runs it.
 """
 
 import functools

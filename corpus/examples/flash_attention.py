@@ -1,10 +1,10 @@
 """---
 title: Causal flash attention (online softmax, grouped heads, bf16)
-tags: [attention, flash attention, causal, gqa, mha, softmax, online softmax]
+tags: [attention, flash attention, causal, gqa, mha, online softmax]
 primitives: [dot_general, exp, reduce_max, reduce_sum]
 requires: {jax: ">=0.7"}
 related: [api/pl.when, api/pltpu.VMEM, api/pltpu.CompilerParams, example/softmax, example/matmul]
-source: written for ragctx; online softmax as in arXiv 1805.02867 and 2205.14135
+source: written for ragctx; online softmax as in arXiv 1805.02867
 verified: {jax: "0.10.2", libtpu: "0.0.42.1"}
 ---
 q (B, H, S, D) against k, v (B, H_kv, S, D), H a multiple of H_kv. Copy: key blocks are the last grid axis; running
@@ -27,7 +27,7 @@ MASKED = -1e30
 
 def kernel(q_ref, k_ref, v_ref, o_ref, m_ref, l_ref, acc_ref):
     i, j = pl.program_id(2), pl.program_id(3)
-    (bq, d), bk = q_ref.shape, k_ref.shape[0]  # refs have static shapes
+    (bq, d), bk = q_ref.shape, k_ref.shape[0]
 
     @pl.when(j == 0)
     def _():
@@ -38,9 +38,9 @@ def kernel(q_ref, k_ref, v_ref, o_ref, m_ref, l_ref, acc_ref):
     def step(on_diagonal):
         contract_d = (((1,), (1,)), ((), ()))  # q @ k.T without making the transpose
         s = jax.lax.dot_general(q_ref[...], k_ref[...], contract_d, preferred_element_type=jnp.float32) * d**-0.5
-        if on_diagonal:  # a Python bool
+        if on_diagonal:
             ahead = jax.lax.broadcasted_iota(jnp.int32, s.shape, 1) - jax.lax.broadcasted_iota(jnp.int32, s.shape, 0)
-            s = jnp.where(ahead <= i * bq - j * bk, s, MASKED)  # key position <= query position
+            s = jnp.where(ahead <= lead, s, MASKED)
         m_old = m_ref[...]
         m_new = jnp.maximum(m_old, jnp.max(s, axis=1, keepdims=True))
         p = jnp.exp(s - m_new)
@@ -50,10 +50,9 @@ def kernel(q_ref, k_ref, v_ref, o_ref, m_ref, l_ref, acc_ref):
         pv = jnp.dot(p.astype(v_ref.dtype), v_ref[...], preferred_element_type=jnp.float32)  # bf16: full rate
         acc_ref[...] = shrink * acc_ref[...] + pv
 
-    below = (j + 1) * bk - 1 <= i * bq  # all keys visible to all queries
-    visible = j * bk <= (i + 1) * bq - 1
-    pl.when(below)(lambda: step(False))
-    pl.when(visible & ~below)(lambda: step(True))  # traced: `&`, not `and`
+    lead = i * bq - j * bk  # first query's position less first key's
+    pl.when(lead >= bk - 1)(lambda: step(False))  # all keys visible
+    pl.when((lead < bk - 1) & (lead > -bq))(lambda: step(True))  # traced: `&`, not `and`
 
     @pl.when(j == pl.num_programs(3) - 1)
     def _():
@@ -62,8 +61,8 @@ def kernel(q_ref, k_ref, v_ref, o_ref, m_ref, l_ref, acc_ref):
 
 def workload(q, k, v):
     (b, h, s, d), h_kv = q.shape, k.shape[1]
-    # Large blocks: acc is rescaled once a key block. 512 x 1024 float32 scores are 2 MiB; in all 5 MiB of VMEM.
-    bq, bk = math.gcd(s, 512), math.gcd(s, 1024)
+    # Large blocks: acc is rescaled once a key block. 1024 x 1024 float32 scores are 4 MiB; in all 10 MiB of VMEM.
+    bq = bk = math.gcd(s, 1024)
     group = h // h_kv  # heads of a group share a key head by index: nothing is repeated in HBM
 
     def kv_index(b, h, i, j):

@@ -57,7 +57,7 @@ def kernel(lengths_ref, x_hbm, o_ref, buffers, arrived):
 
 def workload(x, lengths):
     b, s, d = x.shape
-    # 1 MiB a chunk: long enough to hide the latency of a DMA (some microseconds), short enough not to overshoot length.
+    # 1 MiB a chunk: long enough to hide the latency of a DMA, short enough not to read far past the length.
     chunk = math.gcd(s, pl.next_power_of_2((1 << 20) // (d * x.dtype.itemsize)))
     out = pl.pallas_call(
         kernel,

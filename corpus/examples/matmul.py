@@ -11,7 +11,7 @@ verified: {jax: "0.10.2", libtpu: "0.0.42.1"}
 next begins; partial sums live in a float32 VMEM scratch, set at the first K step and stored at the last.
 `preferred_element_type=jnp.float32` is required: a bf16 accumulator does not lower. K must be "arbitrary": "parallel"
 lets its steps run in any order or on two cores, which gives wrong sums without an error.
-Only worth it with something fused into the last step (bias, activation, scale): XLA's plain matmul is already near peak.
+Only worth it with something fused into the last step (bias, activation, scale): XLA's own matmul is hard to beat.
 """
 
 import math

@@ -32,7 +32,7 @@ def kernel(table_ref, page_ref, o_ref):  # scalar-prefetch refs first, even if o
 def workload(pages, page_table):
     _, size, d = pages.shape
     sequences, per_sequence = page_table.shape
-    # 128 x 1024 bf16 = 256 KiB a step: below about 100 KiB the cost of a grid step (some 0.3 us) exceeds its DMA.
+    # A page is a step: 128 x 1024 bf16 = 256 KiB. With far smaller pages the steps cost more than their DMA.
     return pl.pallas_call(
         kernel,
         out_shape=jax.ShapeDtypeStruct((sequences, per_sequence * size, d), pages.dtype),

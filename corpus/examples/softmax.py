@@ -8,7 +8,7 @@ source: written for ragctx
 verified: {jax: "0.10.2", libtpu: "0.0.42.1"}
 ---
 Softmax along the last axis. Copy: each block holds whole rows, so max, sum and division happen in VMEM and the array is
-read once and written once (XLA's unfused form reads it up to three times).
+read once and written once (XLA's own softmax is three fusions here, each of which reads x).
 Subtract the row maximum before `exp` and work in float32: bf16 sums of thousands of terms lose the small ones.
 Keep reductions 2-D (`keepdims=True`): a (rows, 1) column broadcasts back without a relayout. Rows too long for VMEM need
 the online form of example/ragged_logsumexp, and softmax feeding a matmul belongs inside example/flash_attention.

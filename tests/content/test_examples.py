@@ -204,9 +204,7 @@ def broken(tmp_path: Path, name: str, *edits: tuple[str, str]) -> Path:
 @pytest.mark.slow
 @pytest.mark.tpu_compiler
 def test_an_illegal_block_fails_to_compile_and_no_other_target_is_lost(tmp_path: Path) -> None:
-    path = broken(
-        tmp_path, "elementwise", ("row_block = pl.BlockSpec((block, n)", "row_block = pl.BlockSpec((block, 64)")
-    )
+    path = broken(tmp_path, "softmax", ("block = min(rows, max(16, (2 << 20) // (4 * n) // 16 * 16))", "block = 12"))
     answer = check(path, ["v5e", "v6e"], seeds=[], race_seed=None)
     for target in ("v5e", "v6e"):
         assert answer["compile"][target]["passed"] is False
