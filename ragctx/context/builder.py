@@ -11,6 +11,7 @@ from typing import Any
 
 from ragctx import __version__
 from ragctx.context import query
+from ragctx.context.feedback import DOCUMENTS, feedback_terms
 from ragctx.context.library import Library
 from ragctx.context.options import (
     DEFAULT_SUPPLEMENT_TOKENS,
@@ -19,7 +20,8 @@ from ragctx.context.options import (
     ContextOptions,
     Section,
 )
-from ragctx.context.rank import Relevance, rank_documents
+from ragctx.context.quantities import dimensions
+from ragctx.context.rank import ASIDE, Evidence, Relevance, best_documents, rank_documents
 from ragctx.context.render import Renderer, join
 from ragctx.context.select import WHOLE_DOCUMENT_TOKENS, DuplicateFilter, Unit, by_section, fill
 from ragctx.corpus import Chunk, Document
@@ -154,15 +156,46 @@ class ContextBuilder:
             known = self._rendered[key] = (text, self._counter.count(text))
         return known
 
-    def _ranked(self, terms: Mapping[str, int], engine: str) -> tuple[list[Relevance], dict[int, float]]:
-        """Return documents by relevance, and the score of every chunk that matches."""
+    def _ranked(
+        self, terms: Mapping[str, int], engine: str, *, task: str | None = None
+    ) -> tuple[list[Relevance], dict[int, float]]:
+        """Return documents by relevance, and the score of every chunk that matches.
+
+        A task in plain words calls things by other words than the library's pages do, so for one the words of the
+        best documents and the dimensions it mentions are searched for too.
+        """
+        chunk_scores, own = self._scores(terms, engine)
+        aside = self._library.aside
+        feedback: dict[int, float] = {}
+        unit: dict[int, float] = {}
+        if task is not None and own:
+            damped = {d: s * (ASIDE if d in aside else 1.0) for d, s in own.items()}
+            best = [(d, damped[d]) for d in best_documents(damped, DOCUMENTS)]
+            feedback = self._shares(feedback_terms(self.index, best, self._library.term_counts), engine)
+            for dimension in dimensions(task):
+                for d, share in self._shares(self.index.query(dimension.words), engine).items():
+                    unit[d] = max(unit.get(d, 0.0), share)
+        evidence = Evidence(own, feedback, unit, aside)
+        return rank_documents(evidence, self._library.references, group=self._library.kind), chunk_scores
+
+    def _scores(self, terms: Mapping[str, int], engine: str) -> tuple[dict[int, float], dict[int, float]]:
+        """Return the scores of matching chunks by number, and of documents by their best chunk."""
         scores = self.index.scores(terms, engine=engine)
         found = scores.nonzero()[0]
-        chunk_scores = dict(zip(found.tolist(), scores[found].tolist(), strict=True))
+        values = scores[found].tolist()
         own: dict[int, float] = {}
-        for chunk, document in zip(chunk_scores, self.index.chunk_documents[found].tolist(), strict=True):
-            own[document] = max(own.get(document, 0.0), chunk_scores[chunk])
-        return rank_documents(own, self._library.references), chunk_scores
+        for document, score in zip(self.index.chunk_documents[found].tolist(), values, strict=True):
+            if score > own.get(document, 0.0):
+                own[document] = score
+        return dict(zip(found.tolist(), values, strict=True)), own
+
+    def _shares(self, terms: Mapping[str, int], engine: str) -> dict[int, float]:
+        """Return document scores as shares of the best."""
+        if not terms:
+            return {}
+        own = self._scores(terms, engine)[1]
+        best = max(own.values(), default=1.0)
+        return {d: score / best for d, score in own.items()}
 
     def _units(
         self, ranked: Iterable[Relevance], chunk_scores: Mapping[int, float], target: str, skip: frozenset[str]
@@ -268,7 +301,8 @@ class _Prefix:
         terms = query.workload_terms(index, facts) if facts.source else query.task_terms(index, facts.task)
         if not terms:
             return
-        ranked, chunk_scores = self._builder._ranked(terms, self._options.engine)
+        task = None if facts.source else facts.task
+        ranked, chunk_scores = self._builder._ranked(terms, self._options.engine, task=task)
         count = 0
         for unit in self._builder._units(ranked, chunk_scores, self._options.target, skip):
             if unit.section in sections:

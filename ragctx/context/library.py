@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from ragctx.context.query import for_target
@@ -24,6 +25,7 @@ class Library:
         self.index = index
         self._documents: dict[int, Document] = {}
         self._chunks: dict[int, tuple[Chunk, ...]] = {}
+        self._terms: dict[int, Mapping[str, int]] = {}
 
     def document(self, number: int) -> Document:
         """Return a document by its number."""
@@ -47,7 +49,22 @@ class Library:
     def references(self) -> References:
         """The reference edges, compressed by source."""
         edges = self.index.edges
-        return References.from_edges(self.index.documents_count, edges.source, edges.target, edges.weight)
+        return References(self.index.documents_count, edges.source, edges.target, edges.weight)
+
+    @cached_property
+    def aside(self) -> frozenset[int]:
+        """Numbers of the documents about the project rather than its API."""
+        return frozenset(self._numbers(self.index.manifest["aside"]))
+
+    def term_counts(self, number: int) -> Mapping[str, int]:
+        """Return the index terms of a document's text with their frequencies."""
+        known = self._terms.get(number)
+        if known is None:
+            if len(self._terms) >= _REMEMBERED:
+                self._terms.clear()
+            tokens = self.index.tokenizer.tokens
+            known = self._terms[number] = Counter(t for chunk in self.chunks(number) for t in tokens(chunk.text))
+        return known
 
     @cached_property
     def always(self) -> tuple[int, ...]:
@@ -58,6 +75,10 @@ class Library:
     def hardware(self) -> tuple[int, ...]:
         """Numbers of the hardware sheets."""
         return tuple(self._numbers(self.index.manifest["hardware"]))
+
+    def kind(self, number: int) -> str:
+        """Return a document's kind, read off its id."""
+        return self.index.document_ids[number].partition("/")[0]
 
     def hardware_for(self, target: str) -> tuple[int, ...]:
         """Return the numbers of the sheets of one target."""

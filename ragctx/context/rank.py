@@ -1,64 +1,126 @@
 """From scores of chunks to an order of documents, with references followed.
 
-BM25 finds the pages that talk about the task; the reference edges (`ragctx.corpus.references`) find what those pages
-lean on. A document's relevance is its own score plus what flows to it from relevant documents that mention what it
-defines:
+BM25 finds the pages that talk about a task; the references between documents (`ragctx.corpus.references`) find what
+those pages lean on: the object to create first, the unit, the order of calls, the error code. The relevance of a
+document d is a sum of
 
-    own[d]     = best chunk score of d / best chunk score of all
-    flow[d]    = sum over s of  own[s] * weight(s -> d) / (1 + ln(out-weight of s))   (nearest first: one step)
-    second[d]  = the same from flow instead of own                                     (then the next step)
-    relevance  = own + FLOW * flow + FLOW**2 * second
+    own       score of d / best score, and how early d stands in BM25's order: 1 - ln(1 + rank) / ln(1 + N)
+    feedback  score of d for the words of the best documents, as a share of the best (Lavrenko and Croft 2001)
+    unit      how well d matches the words of a dimension that the task mentions ("20 seconds"), cubed
+    needed    1 - prod over the SEEDS best documents s of (1 - weight(s -> d) * (1 - 0.2 * place of s)): what the
+              best documents mention and d is the home of
+    further   the same from `needed`: what those pages lean on in turn
+    using     what mentions the documents that match
 
-A page that many relevant pages lean on (the session object, the unit) so comes before a page that shares a word with
-the task. The constants were chosen on evaluation/in-house and checked on documentation that had no part in choosing
-them; evaluation/results/in-house.md has the figures.
+The weights were fitted on three sets of invented documentation with 120 tasks and then rounded; how well they do, on
+those and on documentation that had no part in it, stands in evaluation/results/in-house.md. Pages about a project
+rather than its API (change logs, contacts) count for a fifth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-FLOW = 0.5
-SEEDS = 40
+SEEDS = 4
+CONSIDERED = 400
+ASIDE = 0.2
+
+_SEED_STEP = 0.2
+_FURTHER = 0.6
+_MOST = 0.95
+_USING_SOURCES = 20
+_USING_TOTAL = 2.0
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class References:
-    """Edges between documents as arrays: compressed rows by source.
+class Weights:
+    """What each signal counts for."""
 
-    Attributes:
-        starts: Offsets into `targets` by source document, one more than there are documents.
-        targets: Target document of each edge.
-        weights: Weight of each edge, in (0, 1].
+    own: float = 1.2
+    place: float = 2.3
+    feedback: float = 1.7
+    unit: float = 2.4
+    needed: float = 2.0
+    further: float = 1.2
+    using: float = 0.6
+    aside: float = -0.5
+
+
+WEIGHTS = Weights()
+
+
+class References:
+    """Edges between documents, by source and by target.
+
+    Args:
+        documents: How many documents there are.
+        source: The document that leans on another, of each edge.
+        target: The document it leans on.
+        weight: How much, in (0, 1].
     """
 
-    starts: npt.NDArray[np.int64]
-    targets: npt.NDArray[np.int32]
-    weights: npt.NDArray[np.float32]
-
-    @classmethod
-    def from_edges(
-        cls,
+    def __init__(
+        self,
         documents: int,
         source: Sequence[int] | npt.NDArray[np.int32],
         target: Sequence[int] | npt.NDArray[np.int32],
         weight: Sequence[float] | npt.NDArray[np.float32],
-    ) -> References:
-        """Build from parallel edge lists sorted by source."""
-        counts = np.bincount(np.asarray(source, dtype=np.int64), minlength=documents)
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-        return cls(starts, np.asarray(target, np.int32), np.asarray(weight, np.float32))
+    ) -> None:
+        self._documents = documents
+        self._source = np.asarray(source, dtype=np.int64)
+        self._target = np.asarray(target, dtype=np.int64)
+        self._weight = np.asarray(weight, dtype=np.float64)
 
-    def of(self, document: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """Return the targets and weights of one document's edges."""
-        span = slice(int(self.starts[document]), int(self.starts[document + 1]))
-        return self.targets[span], self.weights[span]
+    @cached_property
+    def _by_source(self) -> tuple[Ints, Ints]:
+        return _grouped(self._source, self._documents)
+
+    @cached_property
+    def _by_target(self) -> tuple[Ints, Ints]:
+        return _grouped(self._target, self._documents)
+
+    def needed_by(self, document: int) -> tuple[list[int], list[float]]:
+        """Return what a document leans on, and how much."""
+        order, starts = self._by_source
+        edges = order[starts[document] : starts[document + 1]]
+        return self._target[edges].tolist(), self._weight[edges].tolist()
+
+    def using(self, document: int) -> tuple[list[int], list[float]]:
+        """Return what leans on a document, and how much."""
+        order, starts = self._by_target
+        edges = order[starts[document] : starts[document + 1]]
+        return self._source[edges].tolist(), self._weight[edges].tolist()
+
+
+def _grouped(keys: Ints, documents: int) -> tuple[Ints, Ints]:
+    counts = np.bincount(keys, minlength=documents)
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]).astype(np.int64)
+    return np.argsort(keys, kind="stable").astype(np.int64), starts
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of documents before references are followed, by document number.
+
+    Attributes:
+        own: Best BM25 score of its chunks, positive.
+        feedback: Score for the words of the best documents, as a share of the best; empty where not asked for.
+        unit: Best score for the words of a mentioned dimension, as a share of the best; empty where none is.
+        aside: Documents about the project rather than its API.
+    """
+
+    own: Mapping[int, float]
+    feedback: Mapping[int, float] = field(default_factory=dict)
+    unit: Mapping[int, float] = field(default_factory=dict)
+    aside: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,55 +128,107 @@ class Relevance:
     """How relevant one document is and why.
 
     Attributes:
-        document: Position of the document.
-        value: Own score plus flow, rounded to 1e-6.
-        own: Its own score as a share of the best.
-        via: The document that gave it the largest flow, or None if its own score is the larger part.
+        document: The document's number.
+        value: The sum of its signals, rounded to 1e-6.
+        matched: Whether its own words matched the query.
+        via: The document that needs it, where that weighs more than its own match; else None.
     """
 
     document: int
     value: float
-    own: float
+    matched: bool
     via: int | None
 
 
-def rank_documents(own: Mapping[int, float], references: References, *, flow: float = FLOW) -> list[Relevance]:
-    """Order documents by relevance; ties go to the smaller position.
+def best_documents(own: Mapping[int, float], count: int) -> list[int]:
+    """Return the documents with the best scores, best first; ties go to the smaller number."""
+    return sorted(own, key=lambda d: (-own[d], d))[:count]
+
+
+def rank_documents(
+    evidence: Evidence,
+    references: References,
+    *,
+    group: Callable[[int], object] = lambda _: None,
+    weights: Weights = WEIGHTS,
+) -> list[Relevance]:
+    """Order documents by relevance; ties go to the smaller number.
 
     Args:
-        own: Best chunk score by document position, positive.
+        evidence: What is known of each.
         references: Edges between documents.
-        flow: What one step of reference passes on.
+        group: Documents are placed in BM25's order among those of their own group (kind).
+        weights: What each signal counts for.
     """
-    if not own:
+    damped = {d: score * _openness(d, evidence.aside) for d, score in evidence.own.items()}
+    considered = best_documents(damped, CONSIDERED)
+    if not considered:
         return []
-    best = max(own.values())
-    seeds = sorted(own, key=lambda d: (-own[d], d))[:SEEDS]
-    share = {d: own[d] / best for d in own}
-    first, via = _step({d: share[d] for d in seeds}, references)
-    second, via_second = _step({d: min(1.0, f) for d, f in first.items()}, references)
+    best = damped[considered[0]]
+    own = {d: damped[d] / best for d in considered}
+    place = _places(considered, lambda _: None)
+    first = {
+        d: weights.own * own[d] + weights.place * place[d] + weights.feedback * evidence.feedback.get(d, 0.0)
+        for d in considered
+    }
+    seeds = best_documents(first, SEEDS)
+    needed, via = _needed({d: 1.0 - _SEED_STEP * i for i, d in enumerate(seeds)}, references, evidence.aside)
+    further, via_further = _needed({d: _FURTHER * v for d, v in needed.items()}, references, evidence.aside)
+    using = _using({d: own[d] ** 2 for d in considered[:_USING_SOURCES]}, references, evidence.aside)
+    place = _places(considered, group)
     ranked = []
-    for d in sorted(set(share) | set(first) | set(second)):
-        mine = share.get(d, 0.0)
-        value = mine + flow * first.get(d, 0.0) + flow * flow * second.get(d, 0.0)
-        came = via.get(d) if d in first else via_second.get(d)
-        ranked.append(Relevance(d, round(value, 6), round(mine, 6), came if value > 2 * mine else None))
+    for d in {**first, **needed, **further, **using, **evidence.unit}:
+        mine = weights.own * own.get(d, 0.0) + weights.place * place.get(d, 0.0)
+        mine += weights.feedback * evidence.feedback.get(d, 0.0) + weights.unit * evidence.unit.get(d, 0.0) ** 3
+        from_others = weights.needed * needed.get(d, 0.0) + weights.further * further.get(d, 0.0)
+        value = mine + from_others + weights.using * using.get(d, 0.0)
+        value += weights.aside if d in evidence.aside else 0.0
+        source = via.get(d, via_further.get(d)) if from_others > mine else None
+        ranked.append(Relevance(d, round(value, 6), d in own, source))
     ranked.sort(key=lambda r: (-r.value, r.document))
     return ranked
 
 
-def _step(value: Mapping[int, float], references: References) -> tuple[dict[int, float], dict[int, int]]:
-    """Pass `value` along the edges once; also return, for each document reached, who gave it most."""
-    flow: dict[int, float] = {}
+def _openness(document: int, aside: frozenset[int]) -> float:
+    return ASIDE if document in aside else 1.0
+
+
+def _places(ordered: Sequence[int], group: Callable[[int], object]) -> dict[int, float]:
+    """Return 1 for the first document of each group, falling with the logarithm of the place to 0."""
+    members: dict[object, list[int]] = {}
+    for d in ordered:
+        members.setdefault(group(d), []).append(d)
+    places = {}
+    for group_members in members.values():
+        scale = float(np.log1p(max(len(group_members), 20)))
+        for rank, d in enumerate(group_members):
+            places[d] = max(0.0, 1.0 - float(np.log1p(rank)) / scale)
+    return places
+
+
+def _needed(
+    value: Mapping[int, float], references: References, aside: frozenset[int]
+) -> tuple[dict[int, float], dict[int, int]]:
+    """Return what documents of some value lean on, and for each which of them gives it most."""
+    missing: dict[int, float] = {}
     most: dict[int, tuple[float, int]] = {}
     for source in sorted(value):
-        targets, weights = references.of(source)
-        if not len(targets):
-            continue
-        spread = 1.0 + float(np.log1p(max(0.0, float(weights.sum()) - 1.0)))
-        for target, weight in zip(targets.tolist(), weights.tolist(), strict=True):
-            given = value[source] * weight / spread
-            flow[target] = flow.get(target, 0.0) + given
+        for target, weight in zip(*references.needed_by(source), strict=True):
+            share = weight * _openness(source, aside) * _openness(target, aside)
+            given = min(_MOST, value[source] * share)
+            missing[target] = missing.get(target, 1.0) * (1.0 - given)
             if given > most.get(target, (0.0, -1))[0]:
                 most[target] = (given, source)
-    return flow, {d: s for d, (_, s) in most.items()}
+    return {d: 1.0 - left for d, left in missing.items()}, {d: source for d, (_, source) in most.items()}
+
+
+def _using(value: Mapping[int, float], references: References, aside: frozenset[int]) -> dict[int, float]:
+    """Return what leans on matching documents; a document that everything leans on passes little to each."""
+    total: dict[int, float] = {}
+    for target in sorted(value):
+        sources, weights = references.using(target)
+        shares = [w * _openness(s, aside) * _openness(target, aside) for s, w in zip(sources, weights, strict=True)]
+        spread = max(1.0, sum(shares) / _USING_TOTAL)
+        for source, share in zip(sources, shares, strict=True):
+            total[source] = min(2.0, total.get(source, 0.0) + value[target] * share / spread)
+    return total

@@ -19,26 +19,36 @@ from dataclasses import dataclass, field
 
 from ragctx.corpus.document import Document, Kind
 
-TITLE, HEADING, ENTRY, CODE = 1.0, 0.7, 0.5, 0.4
+TITLE, HEADING, ENTRY = 1.0, 0.7, 0.5
 
-_MENTION_LINK, _MENTION_CODE, _MENTION_PROSE = 1.0, 0.9, 0.5
+_MENTION_LINK, _MENTION_NAME, _MENTION_PART, _MENTION_PHRASE, _MENTION_WORD = 1.0, 0.9, 0.7, 0.6, 0.4
 _MAX_PHRASE_WORDS = 4
 _MAX_HOMES = 4
+_LEAST_WEIGHT = 0.05
 
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _LINK = re.compile(r"\[[^\]\n]*\]\(<?([^)\s>]+)>?[^)]*\)|\[\[([^\]|\n]+)")
 _CODE_SPAN = re.compile(r"(`+)([^`\n]+?)\1")
-_IDENTIFIER = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-_CONSTANT = re.compile(r"\b[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*\d[\dA-Z]*\b|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_ERROR_CODE = re.compile(r"\b([A-Z]{1,6})(-?)(\d{2,6}|[xnX]{2,4})\b")
+_CONSTANT = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+_IMPORT = re.compile(r"^\s*(?:from\s+[\w.]+\s+import\s+(?P<names>.*)|import\s+.*)$")
 _DEFINITION = re.compile(
     r"^\s*(?:(?:async\s+)?def|class|struct|enum|interface|type|func|fn|function|proc|macro|trait)\s+([^\W\d]\w*)"
     r"|^\s*([A-Z][A-Z0-9_]+)\s*(?::[^=\n]+)?=\s"
+)
+_SIGNATURE = re.compile(
+    r"^[ \t]*([^\W\d][\w.]*)\((?:[^()\n]|\n(?=[ \t]|\))|\([^()]*\)){0,2000}\)[ \t]*->", re.MULTILINE
+)
+_SAID_OF_TYPE = re.compile(
+    r"\b(?:[Aa]n?|[Tt]he|[Ee]ach|[Ee]very) `([A-Z]\w+)`,? (?:is|has|holds|with|carries|contains)\b"
 )
 _BOLD_ENTRY = re.compile(r"^\s*(?:[-*+]|\d+[.)])?\s*(?:\*\*|__)(.{2,60}?)(?:\*\*|__)")
 _LIST_ENTRY = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(`[^`\n]{2,60}`)")
 _TABLE_ROW = re.compile(r"^\s*\|\s*([^|\n]{2,80}?)\s*\|")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 # Words that stand in titles of many pages and say nothing about what the page is for.
 _GENERIC = frozenset(
@@ -87,7 +97,12 @@ _COMMON = frozenset(
 _BUILTIN = frozenset(
     """abs any args bool bytes class cls def dict else false float for from get if import in int is kwargs len list
     main map max min none not object or print raise range return self set str sum true try tuple type while with
-    yield async await lambda except finally pass and as assert break continue del elif global nonlocal""".split()
+    yield async await lambda except finally pass and as assert break continue del elif global nonlocal
+    Path Any Callable Iterable Iterator Sequence Mapping Optional Union Literal datetime date time timedelta timezone
+    Decimal Enum dataclass json os sys re asyncio pathlib typing logging collections itertools functools math random
+    open sorted enumerate zip sum any next iter isinstance append items keys values join split format strip
+    Exception ValueError TypeError KeyError RuntimeError TimeoutError OSError NotImplementedError StopIteration
+    __init__ __name__ __main__ args kwargs""".split()
 )
 
 
@@ -100,6 +115,7 @@ class Terms:
         mentions: Term to the strength of its mention (0 to 1).
         links: Documents linked to, as written.
         words: Stemmed prose words in order, for phrase look-up; sentence borders are empty strings.
+        lists_errors: Whether a heading says that the page is on errors.
         is_home: Whether headings, signatures and the like define anything, or symbols alone do.
     """
 
@@ -107,6 +123,7 @@ class Terms:
     mentions: dict[str, float] = field(default_factory=dict)
     links: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+    lists_errors: bool = False
     is_home: bool = True
 
     def define(self, term: str, strength: float) -> None:
@@ -150,60 +167,69 @@ def read_terms(document: Document) -> Terms:
     terms.is_home = document.kind is Kind.API
     _read_heading(terms, document.title, TITLE)
     if document.file and terms.is_home:
-        stem = posixpath.splitext(posixpath.basename(document.file))[0]
-        if not _is_generic(stem):
-            _define_name(terms, stem.replace("-", "_"), HEADING)
-    fence: str | None = "```" if document.language == "python" else None
-    first_heading = True
+        stem_name = posixpath.splitext(posixpath.basename(document.file))[0]
+        _define_phrases(terms, re.sub(r"[-_.]+", " ", stem_name), HEADING)
+    if document.language == "python":
+        _read_code(terms, document.body)
+        return terms
+    fence, code, first_heading = "", [""], True
     for line in document.body.splitlines():
         marker = _FENCE.match(line)
-        if marker and document.language != "python":
-            if fence is None:
-                fence = marker.group(1)
-            elif marker.group(1).startswith(fence):
-                fence = None
-            continue
-        if fence is not None:
-            _read_code_line(terms, line)
-            continue
-        heading = _HEADING.match(line)
-        if heading:
+        if fence:
+            if marker and marker.group(1).startswith(fence):
+                _read_code(terms, "\n".join(code))
+                fence, code = "", [""]
+            else:
+                code.append(line)
+        elif marker:
+            fence = marker.group(1)
+        elif heading := _HEADING.match(line):
             is_title = first_heading and len(heading.group(1)) == 1
             _read_heading(terms, heading.group(2), TITLE if is_title else HEADING)
             first_heading = False
-            continue
-        _read_prose_line(terms, line)
+        else:
+            _read_prose_line(terms, line)
+    if fence:
+        _read_code(terms, "\n".join(code))
     return terms
 
 
 def _read_heading(terms: Terms, text: str, strength: float) -> None:
     plain = text.replace("`", " ")
-    for name in _names(plain):
+    for name in (*_names(plain), *_span_names(text)):
         _define_name(terms, name, strength)
-    for span in _CODE_SPAN.finditer(text):
-        for name in _IDENTIFIER.findall(span.group(2).split("(")[0]):
-            _define_name(terms, name, strength)
+    if strength == TITLE and _NAME.fullmatch(plain.strip().removesuffix("()")):
+        _define_name(terms, plain.strip().removesuffix("()"), strength)
+    for match in _ERROR_CODE.finditer(plain):
+        terms.define(match.group(0), strength)
+    if _ERRORS_STEMS.intersection(_stems(plain)):
+        terms.lists_errors = True
     _define_phrases(terms, plain, strength)
     terms.words.extend(["", *_stems(plain), ""])
 
 
 def _define_name(terms: Terms, name: str, strength: float) -> None:
-    lower = name.lower().rstrip("()")
-    terms.define(lower, strength)
-    last = lower.rpartition(".")[2]
-    if last != lower:
+    name = name.removesuffix("()")
+    terms.define(name, strength)
+    owner, _, last = name.rpartition(".")
+    if owner:
         terms.define(last, strength * 0.9)
+        if owner[:1].isupper():
+            # Rows such as `Channel.FV1` make their page the home of `Channel`.
+            terms.define(owner, min(strength, ENTRY))
 
 
 def _define_phrases(terms: Terms, text: str, strength: float) -> None:
-    """Define the content words of a heading: the whole phrase fully, its parts less, common words never alone."""
+    """Define the content words of a heading: the whole phrase fully, pairs of its words less.
+
+    A single word is a term where it is all that a title says ("Desks"); one word of a longer title is not.
+    """
     content = [w for w in _stems(text) if w not in _GENERIC_STEMS]
-    if not content:
-        return
     if len(content) == 1:
-        terms.define("~" + content[0], strength * (0.6 if content[0] in _COMMON_STEMS else 1.0))
+        if content[0] not in _COMMON_STEMS or strength == TITLE:
+            terms.define("~" + content[0], strength * (0.6 if content[0] in _COMMON_STEMS else 1.0))
         return
-    if len(content) <= _MAX_PHRASE_WORDS:
+    if 1 < len(content) <= _MAX_PHRASE_WORDS:
         terms.define("~" + " ".join(content), strength)
     for pair in zip(content, content[1:], strict=False):
         if not _COMMON_STEMS.issuperset(pair):
@@ -211,16 +237,23 @@ def _define_phrases(terms: Terms, text: str, strength: float) -> None:
     if strength == TITLE:
         for word in content:
             if word not in _COMMON_STEMS:
-                terms.define("~" + word, strength * 0.6)
+                terms.define("~" + word, strength * 0.5)
 
 
-def _read_code_line(terms: Terms, line: str) -> None:
-    definition = _DEFINITION.match(line)
-    if definition:
-        name = (definition.group(1) or definition.group(2)).lower()
-        terms.define(name, CODE)
-    for name in _IDENTIFIER.findall(line):
-        _mention_name(terms, name, _MENTION_CODE)
+def _read_code(terms: Terms, code: str) -> None:
+    for match in _SIGNATURE.finditer(code):
+        _define_name(terms, match.group(1), HEADING)
+    for line in code.splitlines():
+        definition = _DEFINITION.match(line)
+        if definition:
+            terms.define(definition.group(1) or definition.group(2), HEADING)
+        imported = _IMPORT.match(line)
+        if imported:
+            # The module is where names come from, not something the page leans on.
+            line = imported.group("names") or ""
+        for name in _NAME.findall(line):
+            _mention_name(terms, name)
+        _read_error_codes(terms, line, is_entry=False)
 
 
 def _read_prose_line(terms: Terms, line: str) -> None:
@@ -229,34 +262,54 @@ def _read_prose_line(terms: Terms, line: str) -> None:
     entry = _BOLD_ENTRY.match(line) or _LIST_ENTRY.match(line) or _TABLE_ROW.match(line)
     if entry:
         label = entry.group(1)
-        for name in _names(label.replace("`", " ")) if "`" not in label else _span_names(label):
-            _define_name(terms, name, ENTRY)
-        if len(_WORD.findall(label)) <= 3:
-            _define_phrases(terms, label.replace("`", " "), ENTRY)
-    for name in _span_names(line):
-        _mention_name(terms, name, _MENTION_CODE)
+        for name in _span_names(label) if "`" in label else _names(label):
+            if not _is_parameter(name):
+                _define_name(terms, name, ENTRY)
+        if "`" not in label and len(_WORD.findall(label)) <= 3:
+            _define_phrases(terms, label, ENTRY)
+    for match in _SAID_OF_TYPE.finditer(line):
+        terms.define(match.group(1), ENTRY)
+    _read_error_codes(terms, line, is_entry=entry is not None)
     prose = _CODE_SPAN.sub(" ", line)
-    for name in _names(prose):
-        _mention_name(terms, name, _MENTION_CODE)
-    terms.words.extend(["", *_stems(prose), ""] if line.strip() == "" or entry else _stems(prose))
+    for name in (*_span_names(line), *_names(prose)):
+        _mention_name(terms, name)
+    stems = _stems(prose)
+    terms.words.extend(["", *stems, ""] if entry or not stems else stems)
+
+
+def _read_error_codes(terms: Terms, line: str, *, is_entry: bool) -> None:
+    """Read codes such as E1203 or LU-411, and mention their family, whose home is the page on errors."""
+    for match in _ERROR_CODE.finditer(line):
+        terms.mention(match.group(0), _MENTION_NAME)
+        terms.mention(f"{match.group(1)}{match.group(2)}#", _MENTION_PHRASE)
+        if is_entry:
+            terms.define(match.group(0), ENTRY)
+
+
+def _is_parameter(name: str) -> bool:
+    """Return whether a name in a table's first column is a parameter or attribute of the page's own function."""
+    return name.islower() and "." not in name
 
 
 def _span_names(text: str) -> list[str]:
-    return [name for span in _CODE_SPAN.finditer(text) for name in _IDENTIFIER.findall(span.group(2))]
+    return [name for span in _CODE_SPAN.finditer(text) for name in _NAME.findall(span.group(2))]
 
 
-def _mention_name(terms: Terms, name: str, strength: float) -> None:
-    lower = name.lower()
-    terms.mention(lower, strength)
-    if "." in lower:
-        for part in lower.split("."):
-            terms.mention(part, strength * 0.9)
+def _mention_name(terms: Terms, name: str) -> None:
+    terms.mention(name, _MENTION_NAME)
+    parts = name.split(".")
+    for part in parts:
+        if len(parts) > 1:
+            terms.mention(part, _MENTION_PART)
+        if part not in _BUILTIN:
+            # The page for the type `DayCode` is called "Day codes", that for the argument `desk` "Desks".
+            terms.mention(_phrase_of(part), _MENTION_NAME if part[:1].isupper() else _MENTION_PART)
 
 
 def _names(text: str) -> list[str]:
-    """Return the words of prose that look like code: dotted, snake_case, camelCase, CONSTANTS, codes such as E1203."""
+    """Return the words of prose that look like code: dotted, snake_case, camelCase, CONSTANTS."""
     found = [match.group(0) for match in _CONSTANT.finditer(text)]
-    for word in _IDENTIFIER.findall(text):
+    for word in _NAME.findall(text):
         parts = word.split(".")
         if any("_" in p.strip("_") or re.search(r"[a-z\d][A-Z]", p) for p in parts):
             found.append(word)
@@ -287,10 +340,7 @@ def _stems(text: str) -> list[str]:
 
 _GENERIC_STEMS = frozenset(stem(word) for word in _GENERIC) | frozenset("0123456789")
 _COMMON_STEMS = frozenset(stem(word) for word in _COMMON)
-
-
-def _is_generic(text: str) -> bool:
-    return all(word in _GENERIC_STEMS for word in _stems(text.replace("_", " ").replace("-", " ")))
+_ERRORS_STEMS = frozenset(("error", "except", "exit", "failur"))
 
 
 def resolve(documents: Sequence[Document]) -> list[Edge]:
@@ -309,14 +359,16 @@ def resolve(documents: Sequence[Document]) -> list[Edge]:
     for source, (document, terms) in enumerate(zip(documents, read, strict=True)):
         weights: dict[int, tuple[float, float, str]] = {}
         for term, strength in _all_mentions(terms, homes):
-            share = _specificity(term, frequency[term], len(documents))
+            share = _specificity(frequency[term], len(documents)) if strength == _MENTION_WORD else 1.0
             for target, defined in _targets(term, homes[term], terms):
                 if target != source:
                     _combine(weights, target, strength * defined * share, term)
         for target, link in _linked(document, terms, by_place):
             if target != source:
                 _combine(weights, target, _MENTION_LINK, link)
-        edges.extend(Edge(source, t, round(w, 4), term) for t, (w, _, term) in sorted(weights.items()) if w >= 0.02)
+        edges.extend(
+            Edge(source, t, round(w, 4), term) for t, (w, _, term) in sorted(weights.items()) if w >= _LEAST_WEIGHT
+        )
     return edges
 
 
@@ -333,22 +385,34 @@ def _homes(read: Sequence[Terms]) -> dict[str, list[tuple[int, float]]]:
     for position, terms in enumerate(read):
         for term, strength in terms.defines.items():
             candidates[term].append((position, strength))
+        if terms.lists_errors and terms.is_home:
+            for term in terms.mentions:
+                if term.endswith("#"):
+                    candidates[term].append((position, HEADING))
     homes = {}
     for term, places in candidates.items():
         best = max(strength for _, strength in places)
         top = [(p, s) for p, s in places if s >= best - 0.05]
         if len(top) <= _MAX_HOMES:
             homes[term] = top
+    # `station.desk` makes its page a home of `desk`, but the page called "Desks" is where a desk is explained.
+    for term in [t for t in homes if not t.startswith("~")]:
+        titled = homes.get(_phrase_of(term))
+        if titled is not None and titled[0][1] > homes[term][0][1]:
+            homes[term] = titled
     return homes
+
+
+def _phrase_of(name: str) -> str:
+    return "~" + " ".join(stem(word.lower()) for word in _CAMEL.findall(name))
 
 
 def _all_mentions(terms: Terms, homes: dict[str, list[tuple[int, float]]]) -> Iterable[tuple[str, float]]:
     """Yield each mentioned term that has a home: names as read, prose phrases by looking up runs of words."""
-    for term, strength in sorted(terms.mentions.items()):
-        if term in homes:
-            yield term, strength
-    for term in sorted(_phrases(terms.words, homes)):
-        yield term, _MENTION_PROSE
+    strengths = {term: strength for term, strength in terms.mentions.items() if term in homes}
+    for term in _phrases(terms.words, homes):
+        strengths[term] = max(strengths.get(term, 0.0), _MENTION_PHRASE if " " in term else _MENTION_WORD)
+    yield from sorted(strengths.items())
 
 
 def _phrases(words: Sequence[str], homes: dict[str, list[tuple[int, float]]]) -> set[str]:
@@ -377,14 +441,12 @@ def _mention_frequency(read: Sequence[Terms], homes: dict[str, list[tuple[int, f
     return frequency
 
 
-def _specificity(term: str, frequency: int, documents: int) -> float:
-    """Return how much a mention of `term` tells: 1 for names and phrases, less for single common words.
+def _specificity(frequency: int, documents: int) -> float:
+    """Return how much a single word of prose tells that stands on `frequency` pages.
 
-    A name mentioned on every page (the session object) is needed by every page, so names keep their weight however
-    frequent they are; a single prose word that stands on every page is just a word.
+    A name mentioned on every page (the session object) is needed by every page, so names and phrases keep their
+    weight however frequent they are; a prose word that stands on every page is just a word.
     """
-    if not term.startswith("~") or " " in term:
-        return 1.0
     return max(0.0, 1.0 - frequency / (0.6 * documents)) if documents > 3 else 1.0
 
 

@@ -57,7 +57,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
         "default_cache",
         "ensure_index",
     ),
-    "read_environment": (
+    "environment": (
         "Environment",
         "read_environment",
     ),

@@ -233,6 +233,11 @@ class Index:
         """Return a chunk's id by its number."""
         return self._guarded(lambda: self.chunk_ids[number], "chunk ids are not readable")
 
+    def frequency(self, term: str) -> int:
+        """Return how many chunks hold a term."""
+        column = self._postings.vocabulary.find(term)
+        return 0 if column < 0 else int(self._postings.starts[column + 1] - self._postings.starts[column])
+
     def chunk_number(self, chunk_id: str) -> int:
         """Return a chunk's number by its id.
 
