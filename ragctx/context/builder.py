@@ -165,7 +165,7 @@ class ContextBuilder:
         best documents and the dimensions it mentions are searched for too.
         """
         chunk_scores, own = self._scores(terms, engine)
-        aside = self._library.aside
+        aside = self._library.aside(terms)
         feedback: dict[int, float] = {}
         unit: dict[int, float] = {}
         if task is not None and own:

@@ -51,10 +51,15 @@ class Library:
         edges = self.index.edges
         return References(self.index.documents_count, edges.source, edges.target, edges.weight)
 
+    def aside(self, terms: Mapping[str, int]) -> frozenset[int]:
+        """Return the numbers of the documents beside the API that a query does not ask for."""
+        return frozenset(number for number, asked_by in self._aside if asked_by.isdisjoint(terms))
+
     @cached_property
-    def aside(self) -> frozenset[int]:
-        """Numbers of the documents about the project rather than its API."""
-        return frozenset(self._numbers(self.index.manifest["aside"]))
+    def _aside(self) -> tuple[tuple[int, frozenset[str]], ...]:
+        tokens = self.index.tokenizer.tokens
+        listed: Mapping[str, list[str]] = self.index.manifest["aside"]
+        return tuple((self.index.document_number(i), frozenset(tokens(" ".join(words)))) for i, words in listed.items())
 
     def term_counts(self, number: int) -> Mapping[str, int]:
         """Return the index terms of a document's text with their frequencies."""

@@ -1,4 +1,4 @@
-"""Pages about a project rather than its API: change logs, contacts, history. A coding task rarely needs one."""
+"""Pages beside the API: change logs, contacts, history, test helpers. A coding task needs one only if it says so."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ import re
 
 from ragctx.corpus.document import Document, Kind
 
-_ASIDE = re.compile(
-    r"(?:^|[/\-_ .])(?:change-?logs?|changes|release-?notes?|releases|history|news|whats-?new|contacts?|teams?|people"
-    r"|about|authors|contribut\w*|code-?of-?conduct|licen[cs]es?|roadmap|decisions?|adrs?|style(?:-?guide)?|writing"
-    r"|faq|index|readme|glossary|migrat\w*|upgrad\w*|deprecat\w*|install\w*|architecture|overview|review\w*|naming"
-    r"|sitemap|toc|todo|meetings?|minutes-of\w*)(?=[/\-_ .]|$)",
-    re.IGNORECASE,
+_PROJECT = (
+    r"change-?logs?|changes|release-?notes?|releases|history|news|whats-?new|contacts?|teams?|people|about|authors"
+    r"|contribut\w*|code-?of-?conduct|licen[cs]es?|roadmap|decisions?|adrs?|style(?:-?guide)?|writing|faq|index|readme"
+    r"|glossary|migrat\w*|upgrad\w*|deprecat\w*|install\w*|architecture|overview|review\w*|naming|sitemap|toc|todo"
+    r"|meetings?"
 )
+_TESTING = r"tests?|testing|fakes?|mocks?|fixtures?"
+_ASIDE = re.compile(rf"(?:^|[/\-_ .])(?:({_PROJECT})|({_TESTING}))(?=[/\-_ .]|$)", re.IGNORECASE)
+_TEST_WORDS = ("test", "tests", "testing", "pytest", "unittest", "fake", "mock", "fixture")
 
 
-def is_aside(document: Document) -> bool:
-    """Return whether a plain page's path says that it is about the project rather than its API."""
+def aside_words(document: Document) -> tuple[str, ...]:
+    """Return the words by which a task would ask for a page beside the API; empty for every other document.
+
+    The page's path tells: `guides/deprecated-calls.md` is asked for by "deprecated", `team/contacts.md` by "team" or
+    "contacts", a page under `testing/` by any word on testing.
+    """
     if document.kind is not Kind.API or document.file is None or document.symbols:
-        return False
-    return _ASIDE.search(document.file) is not None
+        return ()
+    found: list[str] = []
+    for project, testing in _ASIDE.findall(document.file):
+        found += _TEST_WORDS if testing else re.split(r"[-_]", project.lower())
+    return tuple(dict.fromkeys(found))

@@ -59,7 +59,8 @@ _GENERIC = frozenset(
     parameters practices practice quick quickstart readme reference references section see start started style
     summary that the their these things this to tutorial two usage use used using value values we what when where
     which why with work working works you your argument arguments return returns raises see also description error
-    errors default defaults type types name names meaning purpose signature""".split()
+    errors default defaults type types name names meaning purpose signature
+    lifecycle life cycle flow workflow model object objects basics rules handling management policy""".split()
 )
 # Common English words: as one word of a longer title they are no term that a page could be the home of.
 _COMMON = frozenset(

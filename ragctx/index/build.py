@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ragctx.corpus.aside import is_aside
+from ragctx.corpus.aside import aside_words
 from ragctx.corpus.chunk import chunk_document
 from ragctx.corpus.document import Chunk, Document, Kind
 from ragctx.errors import RagctxError
@@ -113,11 +113,11 @@ def build_index(
     return open_index(out)
 
 
-def _lists(documents: Sequence[Document]) -> dict[str, list[str]]:
+def _lists(documents: Sequence[Document]) -> dict[str, Any]:
     """Return the ids that every prefix or supplement asks for, so that no query has to decode all documents."""
     return {
         "always": [d.id for d in documents if d.always],
-        "aside": [d.id for d in documents if is_aside(d)],
+        "aside": {d.id: list(words) for d in documents if (words := aside_words(d))},
         "hardware": [d.id for d in documents if d.kind is Kind.HARDWARE],
         "triggered": [d.id for d in documents if d.triggers],
     }
