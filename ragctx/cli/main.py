@@ -19,6 +19,7 @@ COMMANDS = {
     "search": ("search", "Search the index."),
     "show": ("show", "Print one document."),
     "explain": ("explain", "Print the documents that address an error."),
+    "check": ("check", "Check how Python files use JAX, without running them."),
     "wrap": ("wrap", "Run a command with the prefix put before its input."),
     "doctor": ("doctor", "Say what works here and what each missing extra would add."),
 }
@@ -52,7 +53,8 @@ def cli() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; every error is one line on stderr.
 
-    Exit status: 0 done, 1 bad input, 2 usage, 130 interrupted; `wrap` passes on the wrapped command's.
+    Exit status: 0 done, 1 bad input, 2 usage, 130 interrupted; commands that judge add 3 and 4, and `wrap` passes on
+    the wrapped command's.
     """
     try:
         result: Any = cli.main(args=None if arguments is None else list(arguments), standalone_mode=False)
