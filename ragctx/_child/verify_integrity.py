@@ -13,7 +13,7 @@ Counted on the program itself (`program.py`), never from a declared or compiled 
 import math
 
 import program_facts as facts
-from program import Program, plain, sub_jaxprs
+from program import COMBINERS, Program, plain, sub_jaxprs
 
 FLOPS_AN_ELEMENT = 10
 FREE = facts.LAYOUT | frozenset(
@@ -49,7 +49,7 @@ class Work:
                 continue
             if op.in_kernel:
                 self.kernel_flops += facts.flops(op) * op.times
-            elif op.name not in FREE and op.name not in ("pallas_call", "core_map", "scan", "while", "cond"):
+            elif op.name not in FREE and not _is_structure(op):
                 self._outside(op)
         found = list(_kernels(plain(closed), 1))
         self.kernels = len(found)
@@ -77,6 +77,11 @@ class Work:
             return 1.0
         share = inside / (inside + outside)
         return share if not whole else min(share, max(0.0, 1 - outside / whole))
+
+
+def _is_structure(op):
+    """Return whether an operation stands for a body, whose own operations are counted."""
+    return not op.name.startswith(COMBINERS) and bool(sub_jaxprs(op.params))
 
 
 def _kernels(jaxpr, times):
