@@ -25,6 +25,7 @@ from ragctx.context.rank import ASIDE, Evidence, Relevance, best_documents, rank
 from ragctx.context.render import Renderer, join
 from ragctx.context.select import WHOLE_DOCUMENT_TOKENS, DuplicateFilter, Unit, by_section, fill
 from ragctx.corpus import Chunk, Document
+from ragctx.corpus.document import GENERATED_LAYER
 from ragctx.errors import RagctxError
 from ragctx.index import Index, open_index
 from ragctx.tokens import TokenCounter
@@ -40,6 +41,9 @@ _TITLES = {
 _ALWAYS_TITLE = "Rules that always hold"
 # A document that gets less than this share of the best one's relevance is noise, not help.
 _LEAST_RELEVANCE = 0.02
+_OPENING, _INNER = 0.95, 0.6
+# What an installed package says of a symbol for which no card was written counts less than a card.
+_GENERATED = 0.6
 # How many candidates are rendered per budget; more than can fit.
 _CANDIDATES = 120
 
@@ -176,7 +180,8 @@ class ContextBuilder:
                 for d, share in self._shares(self.index.query(dimension.words), engine).items():
                     unit[d] = max(unit.get(d, 0.0), share)
         evidence = Evidence(own, feedback, unit, aside)
-        return rank_documents(evidence, self._library.references, group=self._library.kind), chunk_scores
+        library = self._library
+        return rank_documents(evidence, library.references, group=library.kind, reach=library.reach), chunk_scores
 
     def _scores(self, terms: Mapping[str, int], engine: str) -> tuple[dict[int, float], dict[int, float]]:
         """Return the scores of matching chunks by number, and of documents by their best chunk."""
@@ -209,6 +214,8 @@ class ContextBuilder:
             if not self._library.selectable(relevance.document, target):
                 continue
             document = self._library.document(relevance.document)
+            if document.layer == GENERATED_LAYER:
+                relevance = replace(relevance, value=round(relevance.value * _GENERATED, 6))
             reason = self._reason(relevance)
             numbers = self.index.chunks_of(relevance.document)
             chunks = self._library.chunks(relevance.document)
@@ -216,16 +223,20 @@ class ContextBuilder:
             if not scored:
                 continue
             top = max(score for score, _ in scored)
-            if sum(c.tokens for _, c in scored) <= WHOLE_DOCUMENT_TOKENS:
-                yield self._unit(document, tuple(c for _, c in scored), relevance.value, top, reason)
-                continue
-            if top == 0.0:
-                # Reached by reference only: its opening says what it is.
-                yield self._unit(document, (scored[0][1],), relevance.value, 0.0, reason)
-                continue
-            for score, chunk in scored:
-                if score > 0.0:
-                    yield self._unit(document, (chunk,), round(relevance.value * score / top, 6), score, reason)
+            card = [(score, c) for score, c in scored if not c.is_reference]
+            if card and sum(c.tokens for _, c in card) <= WHOLE_DOCUMENT_TOKENS:
+                whole = max(score for score, _ in card)
+                yield self._unit(document, tuple(c for _, c in card), relevance.value, whole, reason)
+                scored = scored[len(card) :]
+                first = len(card)
+            else:
+                first = 0
+            for place, (score, chunk) in enumerate(scored, start=first):
+                share = score / top if top else 0.0
+                # The opening of a long document says what it is; it comes along for whoever was only sent there.
+                share = max(share, _OPENING if relevance.via is not None else 0.0) if place == 0 else share * _INNER
+                if share > 0.0:
+                    yield self._unit(document, (chunk,), round(relevance.value * share, 6), score, reason)
 
     def _reason(self, relevance: Relevance) -> str:
         if relevance.via is None:

@@ -12,6 +12,8 @@ from ragctx.corpus import Chunk, Document, Kind, matching
 from ragctx.index import Index
 
 _REMEMBERED = 5_000
+# An example or a rule is in a prefix for what it shows; that another one names it says little.
+_REACH = {Kind.EXAMPLE.value: 0.1, Kind.RULE.value: 0.2}
 
 
 class Library:
@@ -84,6 +86,10 @@ class Library:
     def kind(self, number: int) -> str:
         """Return a document's kind, read off its id."""
         return self.index.document_ids[number].partition("/")[0]
+
+    def reach(self, number: int) -> float:
+        """Return how much of what comes by reference counts for a document of this kind."""
+        return _REACH.get(self.kind(number), 1.0)
 
     def hardware_for(self, target: str) -> tuple[int, ...]:
         """Return the numbers of the sheets of one target."""

@@ -10,6 +10,7 @@ document d is a sum of
     needed    1 - prod over the SEEDS best documents s of (1 - weight(s -> d) * (1 - 0.2 * place of s)): what the
               best documents mention and d is the home of
     further   the same from `needed`: what those pages lean on in turn
+    shared    the share of the SHARED_BY best documents that lean on d
     using     what mentions the documents that match
 
 The weights were fitted on three sets of invented documentation with 120 tasks and then rounded; how well they do, on
@@ -27,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 SEEDS = 4
+SHARED_BY = 8
 CONSIDERED = 400
 ASIDE = 0.2
 
@@ -50,6 +52,7 @@ class Weights:
     unit: float = 2.4
     needed: float = 2.0
     further: float = 1.2
+    shared: float = 1.5
     using: float = 0.6
     aside: float = -0.5
 
@@ -150,6 +153,7 @@ def rank_documents(
     references: References,
     *,
     group: Callable[[int], object] = lambda _: None,
+    reach: Callable[[int], float] = lambda _: 1.0,
     weights: Weights = WEIGHTS,
 ) -> list[Relevance]:
     """Order documents by relevance; ties go to the smaller number.
@@ -158,6 +162,8 @@ def rank_documents(
         evidence: What is known of each.
         references: Edges between documents.
         group: Documents are placed in BM25's order among those of their own group (kind).
+        reach: How much of what comes by reference counts for a document: 1 for pages that explain a name, less for
+            examples and rules, which are chosen for what they show.
         weights: What each signal counts for.
     """
     damped = {d: score * _openness(d, evidence.aside) for d, score in evidence.own.items()}
@@ -174,14 +180,17 @@ def rank_documents(
     seeds = best_documents(first, SEEDS)
     needed, via = _needed({d: 1.0 - _SEED_STEP * i for i, d in enumerate(seeds)}, references, evidence.aside)
     further, via_further = _needed({d: _FURTHER * v for d, v in needed.items()}, references, evidence.aside)
+    shared = _shared(best_documents(first, SHARED_BY), references, evidence.aside)
     using = _using({d: own[d] ** 2 for d in considered[:_USING_SOURCES]}, references, evidence.aside)
     place = _places(considered, group)
     ranked = []
-    for d in {**first, **needed, **further, **using, **evidence.unit}:
+    for d in {**first, **needed, **further, **shared, **using, **evidence.unit}:
         mine = weights.own * own.get(d, 0.0) + weights.place * place.get(d, 0.0)
         mine += weights.feedback * evidence.feedback.get(d, 0.0) + weights.unit * evidence.unit.get(d, 0.0) ** 3
         from_others = weights.needed * needed.get(d, 0.0) + weights.further * further.get(d, 0.0)
-        value = mine + from_others + weights.using * using.get(d, 0.0)
+        from_others += weights.shared * shared.get(d, 0.0)
+        from_others *= reach(d)
+        value = mine + from_others + weights.using * reach(d) * using.get(d, 0.0)
         value += weights.aside if d in evidence.aside else 0.0
         source = via.get(d, via_further.get(d)) if from_others > mine else None
         ranked.append(Relevance(d, round(value, 6), d in own, source))
@@ -220,6 +229,16 @@ def _needed(
             if given > most.get(target, (0.0, -1))[0]:
                 most[target] = (given, source)
     return {d: 1.0 - left for d, left in missing.items()}, {d: source for d, (_, source) in most.items()}
+
+
+def _shared(best: Sequence[int], references: References, aside: frozenset[int]) -> dict[int, float]:
+    """Return how much the best documents lean on each document, on average."""
+    total: dict[int, float] = {}
+    for source in best:
+        for target, weight in zip(*references.needed_by(source), strict=True):
+            share = weight * _openness(source, aside) * _openness(target, aside)
+            total[target] = total.get(target, 0.0) + share / SHARED_BY
+    return total
 
 
 def _using(value: Mapping[int, float], references: References, aside: frozenset[int]) -> dict[int, float]:

@@ -99,7 +99,7 @@ def fill(
     """Take units while they fit.
 
     Args:
-        units: Candidates, lazily; they are taken in the order given.
+        units: Candidates; they are taken in order of relevance.
         budget: Tokens for units and headings together.
         heading_tokens: What a section's heading costs when its first unit is taken.
         duplicates: Already holds what stands in the fixed parts.
@@ -108,7 +108,7 @@ def fill(
     selection = Selection()
     spent: dict[Section, int] = {}
     waiting: list[Unit] = []
-    candidates = list(units)
+    candidates = sorted(units, key=lambda unit: unit.order)
     present = {unit.section for unit in candidates}
     given = shares or {}
     whole = sum(given.get(section, 0.0) for section in present) or 1.0

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragctx.corpus.document import Chunk, Document
+from ragctx.corpus.document import REFERENCE_HEADING, Chunk, Document
 from ragctx.corpus.markdown import Block, blocks, fence_for
 from ragctx.tokens import TokenCounter
 
@@ -60,7 +60,10 @@ def chunk_document(document: Document, counter: TokenCounter) -> tuple[Chunk, ..
         pieces = [_Piece(_fenced(part), ()) for part in _python_parts(document.body, counter)]
     else:
         atoms = list(_atoms(document, counter))
-        pieces = [_Piece(_text(group), group[0].path) for group in _pack(atoms)]
+        # A card and the generated reference below it are chosen each for itself.
+        card = next((i for i, atom in enumerate(atoms) if atom.text.startswith(REFERENCE_HEADING)), len(atoms))
+        groups = [group for part in (atoms[:card], atoms[card:]) if part for group in _pack(part)]
+        pieces = [_Piece(_text(group), group[0].path) for group in groups]
     tags = tuple(dict.fromkeys((*document.tags, *document.primitives)))
     return tuple(
         Chunk(

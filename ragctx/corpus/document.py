@@ -24,6 +24,13 @@ KIND_FOLDERS: Mapping[str, Kind] = {
 }
 
 
+GENERATED_LAYER = "installed"
+"""The layer that documents read from installed packages say they are from."""
+
+REFERENCE_HEADING = "## Reference"
+"""Begins the heading under which a curated card carries the generated reference of its symbol."""
+
+
 @dataclass(frozen=True, slots=True)
 class Renamed:
     """A name something had before, and the first version that lacks it (None if unknown)."""
@@ -113,3 +120,9 @@ class Chunk:
     targets: tuple[str, ...] = ()
     always: bool = False
     tokens: int = 0
+
+    @property
+    def is_reference(self) -> bool:
+        """Return whether this chunk is of the generated reference below a curated card."""
+        top = REFERENCE_HEADING.removeprefix("## ")
+        return self.text.startswith(REFERENCE_HEADING) or any(part.startswith(f"{top} (") for part in self.heading)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ragctx.children import run_script
-from ragctx.corpus.document import Document, Kind, Renamed
+from ragctx.corpus.document import GENERATED_LAYER, REFERENCE_HEADING, Document, Kind, Renamed
 from ragctx.corpus.inert import inert, one_line
 from ragctx.corpus.markdown import blocks, closing_fence, fence_for
 from ragctx.errors import RagctxError
@@ -24,9 +24,6 @@ DEFAULT_MODULES = (
     "jax.experimental.pallas.tpu",
     "jax.experimental.pallas.tpu_sc",
 )
-LAYER = "installed"
-"""The layer that generated documents say they are from."""
-
 _USUAL_ALIASES: Mapping[str, str] = {
     "jax.experimental.pallas": "pl",
     "jax.experimental.pallas.tpu": "pltpu",
@@ -253,7 +250,7 @@ def _document(names: Sequence[_Name], distributions: Mapping[str, str | None], v
         was=tuple(Renamed(name.qualified) for name in gone),
         source=f"{first.module}.{first.said['name']}" + (f" ({distribution} {version})" if version else ""),
         verified={distribution: version} if distribution and version else {},
-        layer=LAYER,
+        layer=GENERATED_LAYER,
     )
 
 
@@ -388,7 +385,7 @@ def _with_reference(card: Document, generated: Document) -> Document:
     if match and _has_signature(card.body, symbol, match[2]):
         body = (f"\n\n{body}"[: match.start()] + f"\n\n{body}"[match.end() :]).lstrip("\n")
     versions = ", ".join(f"{name} {version}" for name, version in sorted(generated.verified.items()))
-    heading = f"## Reference ({versions})" if versions else "## Reference"
+    heading = f"{REFERENCE_HEADING} ({versions})" if versions else REFERENCE_HEADING
     fence = closing_fence(card.body)
     own = card.body.rstrip() + (f"\n{fence}" if fence else "")
     return replace(

@@ -199,13 +199,19 @@ def _read_heading(terms: Terms, text: str, strength: float) -> None:
     plain = text.replace("`", " ")
     for name in (*_names(plain), *_span_names(text)):
         _define_name(terms, name, strength)
-    if strength == TITLE and _NAME.fullmatch(plain.strip().removesuffix("()")):
-        _define_name(terms, plain.strip().removesuffix("()"), strength)
+    title_name = plain.strip().removesuffix("()")
+    is_name = _NAME.fullmatch(title_name) is not None
+    if strength == TITLE and is_name:
+        _define_name(terms, title_name, strength)
     for match in _ERROR_CODE.finditer(plain):
         terms.define(match.group(0), strength)
     if _ERRORS_STEMS.intersection(_stems(plain)):
         terms.lists_errors = True
-    _define_phrases(terms, plain, strength)
+    if is_name and len(_stems(plain.replace("_", " "))) > 1:
+        # The page on `strides_from_shape` is no home of "shape": only the whole name is its term.
+        terms.define(_phrase_of(title_name.rpartition(".")[2]), strength)
+    else:
+        _define_phrases(terms, plain, strength)
     terms.words.extend(["", *_stems(plain), ""])
 
 

@@ -26,7 +26,7 @@ def test_documents_alone_import_nothing_else() -> None:
 import ragctx.corpus, sys
 print(*sorted(m for m in sys.modules if m.startswith("ragctx")), "yaml" in sys.modules, "jax" in sys.modules)
 """
-    assert _run(program) == "ragctx ragctx.corpus ragctx.corpus.document False False\n"
+    assert _run(program) == "ragctx ragctx.corpus ragctx.corpus.document ragctx.errors False False\n"
 
 
 def test_naming_the_rest_imports_neither_yaml_nor_packaging_nor_jax() -> None:
