@@ -245,7 +245,7 @@ class _Climb:
         if error.type == "Unsupported":
             self.ladder.ok(Stage.API, Stage.IMPORT)
             return self.ladder.undecided(Stage.TRACE, f"the program cannot be carried to the judge: {error.message}")
-        kind = classify(error.type, error.message, stage)
+        kind = classify(error.type, error.message, stage=stage)
         if self.suspect is not None and stage in (Stage.IMPORT, Stage.TRACE):
             self.ladder.passed.remove(Stage.API)
             text = self._finding_text(self.suspect)
@@ -370,7 +370,7 @@ class _Climb:
             self.ladder.passed.remove(Stage.TRACE)
         known = failure["kind"]
         text = error["message"] if known else f"{error['type']}: {error['message']}"
-        kind = FailureKind(known) if known else classify(error["type"], error["message"], stage)
+        kind = FailureKind(known) if known else classify(error["type"], error["message"], stage=stage)
         return self._fail(stage, kind, text, line=error["line"])
 
     def _judge_ended(self, run: Run, stage: Stage, target: str | None) -> Verdict:
