@@ -28,6 +28,7 @@ class Library:
         self._documents: dict[int, Document] = {}
         self._chunks: dict[int, tuple[Chunk, ...]] = {}
         self._terms: dict[int, Mapping[str, int]] = {}
+        self._kinds: dict[int, str] = {}
 
     def document(self, number: int) -> Document:
         """Return a document by its number."""
@@ -85,7 +86,10 @@ class Library:
 
     def kind(self, number: int) -> str:
         """Return a document's kind, read off its id."""
-        return self.index.document_ids[number].partition("/")[0]
+        known = self._kinds.get(number)
+        if known is None:
+            known = self._kinds[number] = self.index.document_ids[number].partition("/")[0]
+        return known
 
     def reach(self, number: int) -> float:
         """Return how much of what comes by reference counts for a document of this kind."""

@@ -20,6 +20,7 @@ rather than its API (change logs, contacts) count for a fifth.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -209,9 +210,9 @@ def _places(ordered: Sequence[int], group: Callable[[int], object]) -> dict[int,
         members.setdefault(group(d), []).append(d)
     places = {}
     for group_members in members.values():
-        scale = float(np.log1p(max(len(group_members), 20)))
+        scale = math.log1p(max(len(group_members), 20))
         for rank, d in enumerate(group_members):
-            places[d] = max(0.0, 1.0 - float(np.log1p(rank)) / scale)
+            places[d] = max(0.0, 1.0 - math.log1p(rank) / scale)
     return places
 
 
