@@ -12,6 +12,7 @@ It needs the standard library, numpy and jax.
 """
 
 import base64
+import contextlib
 import dataclasses
 import enum
 import importlib
@@ -69,6 +70,10 @@ class Unsafe(ValueError):
 
 class Unsupported(ValueError):
     """The program holds something this codec does not know, or the nodes are not its."""
+
+
+class Refused(Unsupported):
+    """The nodes name something that no traced program holds."""
 
 
 def encode(closed, file=None):
@@ -403,24 +408,24 @@ class _Decoder:
     def primitive(self, reference):
         value = self.resolve(reference)
         if not isinstance(value, core.Primitive) or value.name in _REFUSED:
-            raise Unsupported(f"{reference} is not a primitive that may be carried")
+            raise Refused(f"{reference} is not a primitive that may be carried")
         return value
 
     def resolve(self, reference):
         module, _, path = reference.partition(":")
         if not _allowed(module):
-            raise Unsupported(f"{reference} may not be named")
+            raise Refused(f"{reference} may not be named")
         value = importlib.import_module(module)
         for part in path.split("."):
             if part.startswith("__"):
-                raise Unsupported(f"{reference} may not be named")
+                raise Refused(f"{reference} may not be named")
             value = vars(value)[part]
         return value
 
     def value_class(self, reference):
         cls = self.resolve(reference)
         if not isinstance(cls, type) or not _allowed(cls.__module__):
-            raise Unsupported(f"{reference} is not a class that may be carried")
+            raise Refused(f"{reference} is not a class that may be carried")
         return cls
 
     def var(self, node):
@@ -450,7 +455,7 @@ class _Decoder:
     def effect(self, node):
         cls = self.value_class(node["class"])
         if not issubclass(cls, effects.Effect):
-            raise Unsupported(f"{node['class']} is no effect")
+            raise Refused(f"{node['class']} is no effect")
         effect = cls.__new__(cls)
         if "var" in node:
             object.__setattr__(effect, str(node["field"]), self.vars[node["var"]])
@@ -475,7 +480,7 @@ class _Decoder:
     def object(self, reference, state):
         cls = self.value_class(reference)
         if not _is_value_class(cls):
-            raise Unsupported(f"{reference} is not a value that may be carried")
+            raise Refused(f"{reference} is not a value that may be carried")
         value = cls.__new__(cls)
         for key, item in state.items():
             object.__setattr__(value, key, self.value(item))
@@ -484,13 +489,13 @@ class _Decoder:
     def named(self, reference, items):
         cls = self.value_class(reference)
         if not (issubclass(cls, tuple) and hasattr(cls, "_fields")) or len(cls._fields) != len(items):
-            raise Unsupported(f"{reference} is no named tuple of {len(items)}")
+            raise Refused(f"{reference} is no named tuple of {len(items)}")
         return tuple.__new__(cls, [self.value(item) for item in items])
 
     def enum(self, reference, name):
         cls = self.value_class(reference)
         if not issubclass(cls, enum.Enum):
-            raise Unsupported(f"{reference} is no enum")
+            raise Refused(f"{reference} is no enum")
         return cls[name]
 
     def aval(self, shape, dtype, weak, space=None):
@@ -521,14 +526,10 @@ class _Decoder:
         return tree.make_from_node_data_and_children(registry, data, inner)
 
     def key(self, name):
-        from jax._src import prng
-
-        return prng.KeyTy(self.prng(name))
+        return _prng().KeyTy(self.prng(name))
 
     def prng(self, name):
-        from jax._src import prng
-
-        return prng.prngs[name]
+        return _prng().prngs[name]
 
 
 _DECODERS = {
@@ -553,6 +554,14 @@ _DECODERS = {
     "key": _Decoder.key,
     "prng": _Decoder.prng,
 }
+
+
+def _prng():
+    """Return the module of random keys, which has moved."""
+    for name in ("jax._src.random.prng", "jax._src.prng"):
+        with contextlib.suppress(ImportError):
+            return importlib.import_module(name)
+    raise Unsupported("this JAX has no module of random keys that is known here")
 
 
 def _dtype(name):

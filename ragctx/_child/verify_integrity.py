@@ -7,6 +7,7 @@ Counted on the program itself (`program.py`), never from a declared or compiled 
   step, at most four times the arrays they are blocks of.
 - Reshapes, transposes, casts, pads, slices, broadcasts and what only makes constants are free outside.
 - A program works on FLOPs where the reference has ten or more an element of its inputs and outputs, else on bytes.
+- Kernels that compute nothing have no share where anything is computed outside.
 - Work outside is also held against the reference's own, so that idle work in a kernel does not dilute it.
 """
 
@@ -73,6 +74,8 @@ class Work:
             inside, outside, whole = self.kernel_flops, self.outside_flops, reference_flops
         else:
             inside, outside, whole = self.kernel_bytes, self.outside_bytes, None
+        if self.outside_flops and not self.kernel_flops:
+            return 0.0  # kernels that only move what was computed outside
         if not inside + outside:
             return 1.0
         share = inside / (inside + outside)

@@ -52,7 +52,7 @@ class Judge:
     def __init__(self, request, report, folder):
         self.request, self.report, self.folder = request, report, folder
         self.mesh, self.stage, self.closed = request["mesh"], "start", {}
-        self.workload = None
+        self.workload, self.compared_at_config = None, False
 
     # --- stages ---
 
@@ -96,8 +96,10 @@ class Judge:
         with workloads.tpu_in_context(about["device"], about["cores"]):
             try:
                 return codec.decode(nodes, blob)
-            except codec.Unsupported as error:
+            except codec.Refused as error:
                 raise Failure("cheating", f"the program left behind is not one that tracing makes: {error}") from error
+            except codec.Unsupported as error:
+                raise Undecided(f"the program left behind cannot be read: {error}") from error
 
     def first(self):
         """Return the first target's name."""
@@ -121,15 +123,14 @@ class Judge:
             return
         self.enter("lower", target)
         devices = self.topology(about)
-        closed = self.decode(name, target)
-        numerics.set_interpret(closed.jaxpr, False)
+        closed = numerics.with_interpret(self.decode(name, target), False)
         with workloads.tpu_in_context(about["device"], about["cores"]):
             function, args = self.placed(closed, devices)
         if self.mesh:
-            lowered = jax.jit(function).trace(*args).lower(lowering_platforms=("tpu",))
+            lowered = jax.jit(function, keep_unused=True).trace(*args).lower(lowering_platforms=("tpu",))
         else:
             with workloads.tpu_in_context(about["device"], about["cores"]):
-                lowered = jax.jit(function).trace(*args).lower(lowering_platforms=("tpu",))
+                lowered = jax.jit(function, keep_unused=True).trace(*args).lower(lowering_platforms=("tpu",))
         if "compile" not in self.request["stages"]:
             return
         self.enter("compile", target)
@@ -203,6 +204,8 @@ class Judge:
         seeds = [*self.request["seeds"], self.unknown_seed()]
         self.compare_seeds(name, reference, seeds)
         self.look_for_races(name, reference, seeds[0])
+        if side == "check" and self.other_operations():
+            self.compare_at_config()
 
     def specialised(self):
         """Return the program to run where tracing at CHECK failed: the one at CONFIG if that is affordable."""
@@ -277,7 +280,8 @@ class Judge:
             wrong = self.compare(got, want, reference.tolerances, rounded)
             if wrong:
                 self.fail_values(name, arrays, got, wrong, seed, known=seed in self.request["seeds"])
-            self.report.value["seeds"].append(seed)
+            if seed not in self.report.value["seeds"]:
+                self.report.value["seeds"].append(seed)
             self.report.save()
 
     def compare(self, got, want, tolerances, rounded):
@@ -334,7 +338,10 @@ class Judge:
 
     def look_for_races(self, name, reference, seed):
         """Run once with race detection, two cores and eager copies; without the detection where the grid is long."""
-        steps = numerics.grid_steps(self.decode(name).jaxpr)
+        program = self.decode(name)
+        if not any(True for _ in numerics.kernels(program.jaxpr)):
+            return
+        steps = numerics.grid_steps(program.jaxpr)
         detect = steps <= numerics.MOST_STEPS_WITH_RACES
         if not detect:
             self.note(f"race detection skipped: {steps} grid steps, more than {numerics.MOST_STEPS_WITH_RACES}")
@@ -402,16 +409,28 @@ class Judge:
                 f"{found[1]} works on {found[0]}-bit floats, the reference and its arrays on {allowed} bits or more",
             )
 
-    def check_same_program(self):
-        """Notice a program that computes otherwise at CONFIG than at CHECK, where its values were compared."""
+    def other_operations(self):
+        """Return the operations that only one of the programs at CONFIG and at CHECK computes with in its kernels."""
         if self.request["check"] is None:
+            return []
+        names = self.request["programs"][self.first()], self.request["check"]
+        at_config, at_check = (set(integrity.arithmetic(self.decode(name))) for name in names)
+        return sorted(at_config ^ at_check)
+
+    def compare_at_config(self):
+        """Compare values at CONFIG, where the program computes otherwise than at CHECK, if that is affordable."""
+        if self.config_cpu_s() > self.request["config_cpu_s"]:
             return
-        at = [
-            integrity.arithmetic(self.decode(n))
-            for n in (self.request["programs"][self.first()], self.request["check"])
-        ]
-        if at[0] != at[1]:
-            only = sorted(set(at[0]) ^ set(at[1]))
+        self.note("the kernels at CONFIG compute with other operations than at CHECK: numerics ran at both")
+        expected = self.request["expected"]["config"]
+        reference = self.reference({}, expected)
+        self.compare_seeds(self.request["programs"][self.first()], reference, self.request["seeds"][:1])
+        self.compared_at_config = True
+
+    def check_same_program(self):
+        """Refuse to decide on a program whose values were compared on another one only."""
+        only = [] if self.compared_at_config else self.other_operations()
+        if only:
             raise Undecided(f"the kernels at CONFIG and at CHECK compute with different operations: {', '.join(only)}")
 
 

@@ -29,13 +29,38 @@ def interpret_params(**options):
     return cls(**{name: value for name, value in options.items() if name in known})
 
 
-def set_interpret(jaxpr, params):
-    """Set the interpret parameter of every kernel of a freshly decoded program, in place."""
+def with_interpret(closed, params):
+    """Return a program whose kernels have this interpret parameter, and the effects that come with it."""
+    return closed.replace(jaxpr=_with_interpret(closed.jaxpr, params, _effects(params)))
+
+
+def _effects(params):
+    from jax._src.pallas import core as pallas_core
+
+    return set(pallas_core.get_interpret_effects(params)) if params else set()
+
+
+def _with_interpret(jaxpr, params, effects):
+    eqns, found = [], False
     for eqn in jaxpr.eqns:
         if "interpret" in eqn.params:
-            eqn.params["interpret"] = params
-        for inner in sub_jaxprs(eqn.params):
-            set_interpret(inner, params)
+            eqn = eqn.replace(params={**eqn.params, "interpret": params}, effects=eqn.effects | effects)
+            found = True
+        elif any(True for inner in sub_jaxprs(eqn.params) for _ in kernels(inner)):
+            changed = {key: _changed(value, params, effects) for key, value in eqn.params.items()}
+            eqn = eqn.replace(params=changed, effects=eqn.effects | effects)
+            found = True
+        eqns.append(eqn)
+    return jaxpr.replace(eqns=eqns, effects=jaxpr.effects | effects) if found else jaxpr
+
+
+def _changed(value, params, effects):
+    """Return an operation's parameter with the programs in it changed."""
+    if isinstance(value, tuple | list):
+        return type(value)(_changed(item, params, effects) for item in value)
+    if hasattr(value, "eqns") and hasattr(value, "consts"):
+        return value.replace(jaxpr=_with_interpret(value.jaxpr, params, effects))
+    return _with_interpret(value, params, effects) if hasattr(value, "eqns") else value
 
 
 def kernels(jaxpr):
@@ -61,8 +86,8 @@ class Runner:
     """Runs one program under one set of interpret parameters; compiled once for all inputs."""
 
     def __init__(self, closed, device, wrap, **options):
-        set_interpret(closed.jaxpr, interpret_params(**options))
-        self._device, self._run = device, jax.jit(wrap(jax.extend.core.jaxpr_as_fun(closed)))
+        interpreted = with_interpret(closed, interpret_params(**options))
+        self._device, self._run = device, jax.jit(wrap(jax.extend.core.jaxpr_as_fun(interpreted)))
 
     def __call__(self, arrays):
         """Return the outputs as NumPy arrays and what the interpreter printed."""

@@ -230,6 +230,8 @@ class _Climb:
             return self._ended(result.run, stage)
         if report.error:
             return self._raised(report.error, stage)
+        if not report.programs:
+            return self._fail(Stage.TRACE, FailureKind.CHEATING, "its process claims to be done and left no program")
         if self.suspect is not None:
             self.ladder.notes.append(f"api: {self.suspect} (it traces all the same)")
         self.ladder.ok(Stage.API, Stage.IMPORT)

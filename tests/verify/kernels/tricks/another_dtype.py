@@ -1,0 +1,18 @@
+"""Returns the right values in a shorter type."""
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    x = x_ref[...]
+    o_ref[...] = x / (1.0 + jnp.max(jnp.abs(x), axis=1, keepdims=True))
+
+
+def in_kernel(x):
+    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+
+def workload(x):
+    return in_kernel(x).astype(jnp.bfloat16)

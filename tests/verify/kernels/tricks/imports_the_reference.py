@@ -1,0 +1,3 @@
+"""Looks for the reference in its process and calls it."""
+
+from ragctx_workload import workload  # noqa: F401
