@@ -12,7 +12,7 @@ from ragctx.errors import RagctxError
 
 if TYPE_CHECKING:
     from ragctx.context import Context, ContextBuilder, ContextOptions, Section, wrap
-    from ragctx.index import Index, build_index, ensure_index, index_spec, load_sources, open_index
+    from ragctx.index import Index, build_index, open_corpus, open_index
     from ragctx.workload import WorkloadFacts, facts_for
 
 __version__ = "0.1.0"
@@ -26,17 +26,15 @@ __all__ = [
     "Section",
     "WorkloadFacts",
     "build_index",
-    "ensure_index",
     "facts_for",
-    "index_spec",
-    "load_sources",
+    "open_corpus",
     "open_index",
     "wrap",
 ]
 
 _HOMES = {
     "ragctx.context": ("Context", "ContextBuilder", "ContextOptions", "Section", "wrap"),
-    "ragctx.index": ("Index", "build_index", "ensure_index", "index_spec", "load_sources", "open_index"),
+    "ragctx.index": ("Index", "build_index", "open_corpus", "open_index"),
     "ragctx.workload": ("WorkloadFacts", "facts_for"),
 }
 

@@ -11,7 +11,7 @@ from ragctx.context.options import (
     Section,
     parse_sections,
 )
-from ragctx.context.wrap import wrap
+from ragctx.context.wrapping import wrap
 
 __all__ = [
     "DEFAULT_BUDGET_TOKENS",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ragctx.index.cache import IndexSpec, Sources, default_cache, ensure_index
     from ragctx.index.environment import Environment, read_environment
     from ragctx.index.index import Edges, Hit, Index, open_index
-    from ragctx.index.sources import SHIPPED, index_spec, load_sources
+    from ragctx.index.sources import SHIPPED, index_spec, load_sources, open_corpus
     from ragctx.index.synonyms import SynonymGroup, Synonyms, layered, load_synonyms, synonyms_of
     from ragctx.index.tokenizer import Tokenizer, merge_weights
 
@@ -40,6 +40,7 @@ __all__ = [
     "load_sources",
     "load_synonyms",
     "merge_weights",
+    "open_corpus",
     "open_index",
     "read_environment",
     "synonyms_of",
@@ -71,6 +72,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
         "SHIPPED",
         "index_spec",
         "load_sources",
+        "open_corpus",
     ),
     "synonyms": (
         "SynonymGroup",

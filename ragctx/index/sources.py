@@ -9,8 +9,10 @@ from pathlib import Path
 from ragctx import data
 from ragctx.corpus import Corpus, Document, Layer
 from ragctx.errors import RagctxError
-from ragctx.index.cache import IndexSpec, Sources
+from ragctx.index.build import Progress
+from ragctx.index.cache import IndexSpec, Sources, default_cache, ensure_index
 from ragctx.index.environment import Environment
+from ragctx.index.index import Index
 from ragctx.index.synonyms import FILE as SYNONYMS_FILE
 from ragctx.index.synonyms import SynonymGroup, layered, load_synonyms
 
@@ -51,6 +53,33 @@ def index_spec(
     else:
         chosen = tuple(DEFAULT_MODULES) if any(layer.name == SHIPPED for layer in layers) else ()
     return IndexSpec(_distinct(layers), chosen, python)
+
+
+def open_corpus(
+    *corpora: str | Path,
+    modules: Sequence[str] | None = None,
+    api: bool = True,
+    python: str | None = None,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> Index:
+    """Return the index of some corpus folders from ragctx's cache, built first if it is missing or stale.
+
+        builder = ragctx.ContextBuilder(ragctx.open_corpus("docs"))
+
+    Args:
+        *corpora: As for `index_spec`; the shipped corpus by default.
+        modules: As for `index_spec`.
+        api: As for `index_spec`.
+        python: As for `index_spec`.
+        cache: Folder of the cache; the user's by default.
+        progress: Told the steps of a build.
+
+    Raises:
+        RagctxError: If a corpus cannot be read or the cache cannot be written.
+    """
+    spec = index_spec(corpora or (SHIPPED,), modules=modules, api=api, python=python)
+    return ensure_index(spec, cache or default_cache(), load_sources, progress=progress)
 
 
 def load_sources(spec: IndexSpec, there: Environment) -> Sources:
