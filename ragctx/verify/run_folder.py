@@ -31,7 +31,7 @@ class DiskUse:
         used_bytes: Disk blocks of its files.
         largest_bytes: Size of its largest file, holes included.
         entries: Files and folders; counting stops above `MOST_ENTRIES`.
-        too_deep: Whether it nests deeper than `DEEPEST`, or hides a folder from its owner.
+        too_deep: Whether it nests deeper than `DEEPEST`.
     """
 
     used_bytes: int
@@ -51,7 +51,10 @@ def run_folder(prefix: str = "ragctx-run-") -> Iterator[Path]:
 
 
 def disk_use(folder: int) -> DiskUse:
-    """Measure an open folder without following links; it may change meanwhile."""
+    """Measure an open folder without following links; it may change meanwhile.
+
+    A folder of the caller's that was made unreadable is made readable again: nothing hides from its owner.
+    """
     tally = _Tally()
     _measure(folder, 1, tally)
     return DiskUse(tally.used_bytes, tally.largest_bytes, tally.entries, tally.too_deep)
@@ -75,10 +78,8 @@ def _measure(folder: int, depth: int, tally: _Tally) -> None:
             tally.largest_bytes = max(tally.largest_bytes, about.st_size)
             continue
         try:
+            _make_usable(folder, name, None, about)
             inner = os.open(name, _FOLDER, dir_fd=folder)
-        except PermissionError:
-            tally.too_deep = True
-            return
         except OSError:
             continue
         try:
@@ -224,13 +225,15 @@ def _clean(folder: int, uid: int | None, depth: int) -> None:
 def _make_usable(folder: int, name: str, uid: int | None, about: os.stat_result) -> None:
     """Give the caller an entry that the run owned, with a mode that lets it be read and no set-user bits."""
     needed = 0o700 if stat.S_ISDIR(about.st_mode) else 0o600
-    if about.st_uid not in (uid, os.geteuid()):
+    mode = about.st_mode & 0o777 | needed
+    settled = about.st_uid == os.geteuid() and stat.S_IMODE(about.st_mode) == mode
+    if settled or about.st_uid not in (uid, os.geteuid()):
         return
     descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     try:
         if about.st_uid != os.geteuid():
             os.chown(f"/proc/self/fd/{descriptor}", os.geteuid(), os.getegid())
-        os.chmod(f"/proc/self/fd/{descriptor}", about.st_mode & 0o777 | needed)
+        os.chmod(f"/proc/self/fd/{descriptor}", mode)
     finally:
         os.close(descriptor)
 

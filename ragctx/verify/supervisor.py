@@ -136,7 +136,7 @@ class Supervisor:
         elif any(use.entries > MOST_ENTRIES for use in uses):
             self._stop(Ended.DISK, f"made more than {MOST_ENTRIES:,} files")
         elif any(use.too_deep for use in uses):
-            self._stop(Ended.DISK, f"nests folders deeper than {DEEPEST}, or hides them")
+            self._stop(Ended.DISK, f"nested folders more than {DEEPEST} deep")
 
     def result(self, wall_s: float) -> Run:
         """Return what became of the run, once everything is dead."""

@@ -7,6 +7,7 @@ written to the system: a user id needs no entry anywhere.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import secrets
 import socket
@@ -33,9 +34,10 @@ def lease() -> Iterator[int]:
     """
     busy, mapped = _busy(), _mapped()
     for ids in RANGES:
-        usable = [uid for uid in ids if any(uid in part for part in mapped) and uid not in busy]
-        start = secrets.randbelow(len(usable)) if usable else 0
-        for uid in usable[start:] + usable[:start]:
+        start = secrets.randbelow(len(ids))
+        for uid in itertools.chain(ids[start:], ids[:start]):
+            if uid in busy or not any(uid in part for part in mapped):
+                continue
             # An abstract socket is a lock that ends with its process and leaves no file.
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as lock:
                 try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -206,7 +207,7 @@ def test_filling_memory_ends_the_run(box: Box) -> None:
     run = box.run(FILL_MEMORY)
     assert run.ended is Ended.MEMORY, run
     assert run.memory_bytes > LIMITS.memory_bytes
-    assert run.reason.startswith("used 0.") and run.reason.endswith("GiB of memory, limit 0.292969")
+    assert re.fullmatch(r"used \d\.\d\d GiB of memory, limit 0\.292969", run.reason)
 
 
 def test_memory_of_several_processes_adds_up(box: Box) -> None:
@@ -251,7 +252,7 @@ def test_files_without_a_name_count(box: Box) -> None:
         """
     )
     assert run.ended is Ended.DISK, run
-    assert run.output == "[]\n"
+    assert list(box.folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("place", ["/tmp", "/dev/shm", "/var/tmp", "/dev", "/"])
@@ -306,7 +307,7 @@ def test_many_small_files_end_the_run(box: Box, monkeypatch: pytest.MonkeyPatch)
 def test_a_tree_deeper_than_a_path_can_say_is_no_trouble(box: Box) -> None:
     run = box.run("for _ in range(1500):\n    os.mkdir('d' * 10)\n    os.chdir('d' * 10)\ntime.sleep(5)")
     assert run.ended is Ended.DISK, run
-    assert run.reason.startswith("nests folders deeper")
+    assert run.reason == "nested folders more than 64 deep"
     depth, here = 0, box.folder
     while (here / ("d" * 10)).exists():
         depth, here = depth + 1, here / ("d" * 10)
@@ -412,7 +413,7 @@ def test_spinning_for_ever_ends_by_cpu(box: Box, code: str) -> None:
     run = box.run(code, limits=replace(LIMITS, cpu_s=1.0))
     assert run.ended is Ended.CPU, run
     assert run.cpu_s > 1.0
-    assert run.reason.startswith("used 1.") and run.reason.endswith("CPU-seconds, limit 1")
+    assert re.fullmatch(r"used \d\.\d CPU-seconds, limit 1", run.reason)
 
 
 def test_ignoring_every_signal_does_not_help(box: Box) -> None:
