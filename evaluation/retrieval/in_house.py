@@ -153,8 +153,8 @@ def main() -> int:
         "# Pages found for tasks on documentation that no model knows",
         "",
         f"Made by `python -m evaluation.retrieval.in_house --all` with ragctx {__version__}. Each set is an invented",
-        "library: about 110 short Markdown pages without front matter, 40 coding tasks in plain words, and the pages each",
-        "task needs (by their authors' judgement, blind to the retriever). *Found* is the share of needed pages in the prefix,",
+        "library: about 110 short Markdown pages without front matter, 40 coding tasks in plain words, and the pages",
+        "each task needs (by their authors' judgement, blind to the retriever). *Found* is the share of needed pages,",
         "*complete* the tasks with all of theirs. Plain BM25 takes whole pages, best first, over plain words.",
         "",
     ]

@@ -179,9 +179,11 @@ class ContextBuilder:
             for dimension in dimensions(task):
                 for d, share in self._shares(self.index.query(dimension.words), engine).items():
                     unit[d] = max(unit.get(d, 0.0), share)
-        evidence = Evidence(own, feedback, unit, aside)
+        return self._rank(Evidence(own, feedback, unit, aside)), chunk_scores
+
+    def _rank(self, evidence: Evidence) -> list[Relevance]:
         library = self._library
-        return rank_documents(evidence, library.references, group=library.kind, reach=library.reach), chunk_scores
+        return rank_documents(evidence, library.references, group=library.kind, reach=library.reach)
 
     def _scores(self, terms: Mapping[str, int], engine: str) -> tuple[dict[int, float], dict[int, float]]:
         """Return the scores of matching chunks by number, and of documents by their best chunk."""

@@ -13,8 +13,9 @@ document d is a sum of
     shared    the share of the SHARED_BY best documents that lean on d
     using     what mentions the documents that match
 
-The weights were fitted on three sets of invented documentation with 120 tasks and then rounded; how well they do, on
-those and on documentation that had no part in it, stands in evaluation/results/in-house.md. Pages about a project
+The weights were fitted on three sets of invented documentation with 120 tasks (`python -m evaluation.retrieval.fit`)
+and then rounded; how well they do, on those and on documentation that had no part in it, stands in
+evaluation/results/in-house.md. Pages about a project
 rather than its API (change logs, contacts) count for a fifth.
 """
 
@@ -149,6 +150,36 @@ def best_documents(own: Mapping[int, float], count: int) -> list[int]:
     return sorted(own, key=lambda d: (-own[d], d))[:count]
 
 
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """The signals of one document, as the module's docstring defines them, and who needs it most."""
+
+    own: float
+    place: float
+    feedback: float
+    unit: float
+    needed: float
+    further: float
+    shared: float
+    using: float
+    aside: float
+    via: int | None
+
+    def matching(self, weights: Weights) -> float:
+        """Return what speaks for the document by its own words."""
+        mine = weights.own * self.own + weights.place * self.place
+        return mine + weights.feedback * self.feedback + weights.unit * self.unit
+
+    def referred(self, weights: Weights) -> float:
+        """Return what speaks for it because others lean on it."""
+        return weights.needed * self.needed + weights.further * self.further + weights.shared * self.shared
+
+    def value(self, weights: Weights) -> float:
+        """Return the relevance."""
+        others = self.referred(weights) + weights.using * self.using
+        return self.matching(weights) + others + weights.aside * self.aside
+
+
 def rank_documents(
     evidence: Evidence,
     references: References,
@@ -167,10 +198,27 @@ def rank_documents(
             examples and rules, which are chosen for what they show.
         weights: What each signal counts for.
     """
+    ranked = []
+    for d, signal in signals(evidence, references, group=group, reach=reach, weights=weights).items():
+        via = signal.via if signal.referred(weights) > signal.matching(weights) else None
+        ranked.append(Relevance(d, round(signal.value(weights), 6), d in evidence.own, via))
+    ranked.sort(key=lambda r: (-r.value, r.document))
+    return ranked
+
+
+def signals(
+    evidence: Evidence,
+    references: References,
+    *,
+    group: Callable[[int], object] = lambda _: None,
+    reach: Callable[[int], float] = lambda _: 1.0,
+    weights: Weights = WEIGHTS,
+) -> dict[int, Signals]:
+    """Return the signals of every document that has any; arguments as for `rank_documents`."""
     damped = {d: score * _openness(d, evidence.aside) for d, score in evidence.own.items()}
     considered = best_documents(damped, CONSIDERED)
     if not considered:
-        return []
+        return {}
     best = damped[considered[0]]
     own = {d: damped[d] / best for d in considered}
     place = _places(considered, lambda _: None)
@@ -184,19 +232,22 @@ def rank_documents(
     shared = _shared(best_documents(first, SHARED_BY), references, evidence.aside)
     using = _using({d: own[d] ** 2 for d in considered[:_USING_SOURCES]}, references, evidence.aside)
     place = _places(considered, group)
-    ranked = []
+    found = {}
     for d in {**first, **needed, **further, **shared, **using, **evidence.unit}:
-        mine = weights.own * own.get(d, 0.0) + weights.place * place.get(d, 0.0)
-        mine += weights.feedback * evidence.feedback.get(d, 0.0) + weights.unit * evidence.unit.get(d, 0.0) ** 3
-        from_others = weights.needed * needed.get(d, 0.0) + weights.further * further.get(d, 0.0)
-        from_others += weights.shared * shared.get(d, 0.0)
-        from_others *= reach(d)
-        value = mine + from_others + weights.using * reach(d) * using.get(d, 0.0)
-        value += weights.aside if d in evidence.aside else 0.0
-        source = via.get(d, via_further.get(d)) if from_others > mine else None
-        ranked.append(Relevance(d, round(value, 6), d in own, source))
-    ranked.sort(key=lambda r: (-r.value, r.document))
-    return ranked
+        share = reach(d)
+        found[d] = Signals(
+            own=own.get(d, 0.0),
+            place=place.get(d, 0.0),
+            feedback=evidence.feedback.get(d, 0.0),
+            unit=evidence.unit.get(d, 0.0) ** 3,
+            needed=share * needed.get(d, 0.0),
+            further=share * further.get(d, 0.0),
+            shared=share * shared.get(d, 0.0),
+            using=share * using.get(d, 0.0),
+            aside=1.0 if d in evidence.aside else 0.0,
+            via=via.get(d, via_further.get(d)),
+        )
+    return found
 
 
 def _openness(document: int, aside: frozenset[int]) -> float:
