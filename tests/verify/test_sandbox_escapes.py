@@ -276,9 +276,12 @@ with run_folder() as folder:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_when_the_caller_ends_so_does_the_run(box: Box, number: signal.Signals, checkout: Path) -> None:
+def test_when_the_caller_ends_so_does_the_run(
+    box: Box, number: signal.Signals, checkout: Path, elsewhere: Path
+) -> None:
     command = [sys.executable, "-c", CALLER, box.isolation.kind, box.python, TOKEN + "-caller"]
-    with subprocess.Popen(command, cwd=checkout, stdout=subprocess.PIPE, text=True) as caller:
+    environment = {**os.environ, "TMPDIR": str(elsewhere)}  # a killed caller leaves its folders behind
+    with subprocess.Popen(command, cwd=checkout, env=environment, stdout=subprocess.PIPE, text=True) as caller:
         assert caller.stdout is not None and caller.stdout.readline() == "ready\n"
         own = {caller.pid}
         _until(lambda: len(set(alive_with(TOKEN + "-caller")) - own) >= 2)
