@@ -43,6 +43,16 @@ class Unit:
     tokens: int
 
     @property
+    def chunk_ids(self) -> tuple[str, ...]:
+        """Return the ids of its chunks."""
+        return tuple(chunk.id for chunk in self.chunks)
+
+    @property
+    def plain(self) -> str:
+        """Return its chunks' text, without the tags around it."""
+        return "".join(chunk.text for chunk in self.chunks)
+
+    @property
     def order(self) -> tuple[float, str]:
         """Return the sort key: most relevant first, ties by chunk id."""
         return (-self.relevance, self.chunks[0].id)
@@ -57,34 +67,40 @@ class Selection:
 
 
 class DuplicateFilter:
-    """Tells whether a text nearly repeats one already kept: Jaccard similarity of runs of five words."""
+    """Tells whether a unit nearly repeats one already kept: Jaccard similarity of runs of five words.
 
-    def __init__(self, cache: dict[str, frozenset[int]] | None = None) -> None:
+    Args:
+        cache: Runs by chunk ids, to share between filters of one index.
+    """
+
+    def __init__(self, cache: dict[tuple[str, ...], frozenset[int]] | None = None) -> None:
         self._cache = {} if cache is None else cache
         self._kept: list[tuple[str, frozenset[int]]] = []
 
-    def repeated(self, key: str, text: str) -> str | None:
-        """Return the key of a kept text that `text` nearly repeats, or None."""
-        mine = self._shingles(key, text)
-        for other_key, other in self._kept:
+    def repeated(self, unit: Unit) -> str | None:
+        """Return the first chunk's id of a kept unit that `unit` nearly repeats, or None."""
+        mine = self._shingles(unit)
+        for other_id, other in self._kept:
             smaller, larger = sorted((len(mine), len(other)))
             if larger and smaller >= NEAR_DUPLICATE * larger:
                 common = len(mine & other)
                 if common >= NEAR_DUPLICATE * (len(mine) + len(other) - common):
-                    return other_key
+                    return other_id
         return None
 
-    def keep(self, key: str, text: str) -> None:
-        """Remember a text as taken."""
-        self._kept.append((key, self._shingles(key, text)))
+    def keep(self, unit: Unit) -> None:
+        """Remember a unit as taken."""
+        self._kept.append((unit.chunks[0].id, self._shingles(unit)))
 
-    def _shingles(self, key: str, text: str) -> frozenset[int]:
-        known = self._cache.get(key)
+    def _shingles(self, unit: Unit) -> frozenset[int]:
+        # By all ids: a document that is whole here may be in parts elsewhere, and both start with the same chunk.
+        known = self._cache.get(unit.chunk_ids)
         if known is None:
-            words = text.split()
+            words = unit.plain.split()
             runs = range(max(1, len(words) - _SHINGLE_WORDS + 1))
             # String hashes differ between processes, but only equality within this one matters.
-            known = self._cache[key] = frozenset(hash(tuple(words[i : i + _SHINGLE_WORDS])) for i in runs)
+            known = frozenset(hash(tuple(words[i : i + _SHINGLE_WORDS])) for i in runs)
+            self._cache[unit.chunk_ids] = known
         return known
 
 
@@ -120,13 +136,11 @@ def fill(
     def take(unit: Unit, limit: Callable[[Unit], bool]) -> bool:
         if sum(spent.values()) + cost(unit) > budget or not limit(unit):
             return False
-        key = unit.chunks[0].id
-        plain = "".join(chunk.text for chunk in unit.chunks)
-        same = duplicates.repeated(key, plain)
+        same = duplicates.repeated(unit)
         if same is not None:
-            selection.dropped.append({"chunk": key, "reason": f"nearly repeats {same}"})
+            selection.dropped.append({"chunk": unit.chunks[0].id, "reason": f"nearly repeats {same}"})
             return True
-        duplicates.keep(key, plain)
+        duplicates.keep(unit)
         spent[unit.section] = spent.get(unit.section, 0) + cost(unit)
         selection.units.append(unit)
         return True
