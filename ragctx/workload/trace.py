@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from ragctx.workload.facts import ArrayFact, ArrayUse, LoopFact, ReductionFact, 
 from ragctx.workload.source import WorkloadSource, read_workload
 
 _NO_TRACE = "use --no-trace to read the text alone"
+_ADDRESS = re.compile(r"(?: at)? 0x[0-9a-fA-F]{6,}")
+_FOLDERS = re.compile(r"(?<![\w.~/:-])~?(?:/[^\s/:'\"<>()]+)+/(?=[^\s/:'\"<>()])")
 
 
 class TraceError(RagctxError):
@@ -48,7 +51,7 @@ def facts_for(
     try:
         return _traced(source, target, python, timeout_s)
     except TraceError as error:
-        return replace(facts_from_text(source, target=target), note=f"not traced: {error.problem}")
+        return replace(facts_from_text(source, target=target), note=_portable(f"not traced: {error.problem}"))
 
 
 def trace(
@@ -171,7 +174,12 @@ def _reason(error: Mapping[str, Any]) -> str:
 
 def _check_note(answer: Mapping[str, Any]) -> str:
     error = answer.get("check_error")
-    return f"not traced at CHECK sizes: {_reason(error)}" if error else ""
+    return _portable(f"not traced at CHECK sizes: {_reason(error)}") if error else ""
+
+
+def _portable(note: str) -> str:
+    """Return a note without what differs between two runs or two machines: addresses, and folders before a file."""
+    return _FOLDERS.sub("", _ADDRESS.sub("", note))
 
 
 def _arrays(
