@@ -91,7 +91,7 @@ def _supplement(chosen: Any, options: dict[str, Any]) -> Any:
     return made.supplement(
         error,
         shown=shown,
-        budget=chosen.supplement or DEFAULT_SUPPLEMENT_TOKENS,
+        budget=chosen.supplement if chosen.supplement is not None else DEFAULT_SUPPLEMENT_TOKENS,
         options=prefix_options(replace(chosen, sections=()), None),
     )
 

@@ -36,7 +36,9 @@ def command(error: tuple[str, ...], budget: int | None, target: str | None, as_j
     )
     made = builder(chosen, named_index=bool(options["index"]))
     context = made.supplement(
-        text, budget=chosen.supplement or DEFAULT_SUPPLEMENT_TOKENS, options=prefix_options(chosen, None)
+        text,
+        budget=chosen.supplement if chosen.supplement is not None else DEFAULT_SUPPLEMENT_TOKENS,
+        options=prefix_options(chosen, None),
     )
     if as_json:
         click.echo(json.dumps({"text": context.text, "manifest": context.manifest}, ensure_ascii=False))

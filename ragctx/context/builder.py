@@ -26,6 +26,7 @@ from ragctx.context.render import Renderer, join
 from ragctx.context.select import WHOLE_DOCUMENT_TOKENS, DuplicateFilter, Unit, by_section, fill
 from ragctx.corpus import Chunk, Document
 from ragctx.corpus.document import GENERATED_LAYER
+from ragctx.corpus.inert import one_line
 from ragctx.errors import RagctxError
 from ragctx.index import Index, open_index
 from ragctx.tokens import TokenCounter
@@ -63,7 +64,7 @@ class ContextBuilder:
         self._renderer = Renderer(templates)
         self._counter = TokenCounter(self.index.token_counts)
         self._notes = tuple(notes)
-        self._shingles: dict[str, frozenset[int]] = {}
+        self._shingles: dict[tuple[str, ...], frozenset[int]] = {}
         self._rendered: dict[tuple[str, ...], tuple[str, int]] = {}
 
     def prefix(
@@ -121,7 +122,12 @@ class ContextBuilder:
             shown: Manifests of the prefix and of earlier supplements; none of their chunks is repeated.
             budget: Tokens the supplement may take; where nothing fits, the text is empty.
             options: Target and engine; sections and budget are ignored.
+
+        Raises:
+            RagctxError: If the budget is below 1.
         """
+        if budget < 1:
+            raise RagctxError(f"a budget of {budget} tokens", remedy="give a positive number of tokens")
         return _Supplement(self, error, shown, budget, options or ContextOptions()).build()
 
     def counts(self, text: str) -> int:
@@ -252,7 +258,8 @@ class _Prefix:
     def __init__(self, builder: ContextBuilder, facts: WorkloadFacts, options: ContextOptions) -> None:
         self._builder = builder
         self._library = builder._library
-        self._facts = facts
+        # A file's name and an error of its own code are anyone's text, and both stand in the prefix.
+        self._facts = replace(facts, name=one_line(facts.name), note=one_line(facts.note))
         self._options = options
         self._hardware = self._library.hardware_for(options.target)
 
@@ -272,7 +279,7 @@ class _Prefix:
             )
         duplicates = DuplicateFilter(self._builder._shingles)
         for unit in (*hardware, *always):
-            duplicates.keep(unit.chunks[0].id, "".join(chunk.text for chunk in unit.chunks))
+            duplicates.keep(unit)
         # Joining blocks can only shorten them (one trailing blank line), so the sum over blocks is a safe estimate.
         spare = options.budget_tokens - sum(self._builder.counts(block) for block in (*head, facts))
         selection = fill(
