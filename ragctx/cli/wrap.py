@@ -19,7 +19,9 @@ from ragctx.files import decode
 
 PLACE = "{context}"
 # Signals that a shell or a supervisor sends to whoever runs the agent; the agent must get them.
-_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT, signal.SIGQUIT)
+# A terminal's keys send these to every process in the foreground, so the agent has them already.
+_FROM_KEYS = (signal.SIGINT, signal.SIGQUIT)
 
 
 @click.command("wrap", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -95,27 +97,69 @@ def _prefix(options: dict[str, Any], given: bytes | None) -> str:
 
 def _run(arguments: list[str], text: bytes | None) -> int:
     """Run the command; a signal for us goes to it, and its death by a signal becomes ours."""
-    try:
-        process = subprocess.Popen(arguments, stdin=None if text is None else subprocess.PIPE)
-    except FileNotFoundError:
-        raise _NotRun(f"no such command: {arguments[0]}", 127) from None
-    except OSError as error:
-        raise _NotRun(f"cannot run {arguments[0]}: {error.strerror or error}", 126) from None
-    before = {number: signal.signal(number, lambda n, _: _pass_on(process, n)) for number in _PASSED_ON}
-    # The terminal sends Ctrl-C to the whole group: the command decides what it means, we wait for it.
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
+    relay = _Relay()
+    with relay:
+        try:
+            process = subprocess.Popen(arguments, stdin=None if text is None else subprocess.PIPE)
+        except FileNotFoundError:
+            raise _NotRun(f"no such command: {arguments[0]}", 127) from None
+        except OSError as error:
+            raise _NotRun(f"cannot run {arguments[0]}: {error.strerror or error}", 126) from None
+        relay.to(process)
         if text is not None:
-            writer = threading.Thread(target=_feed, args=(process, text), daemon=True)
-            writer.start()
+            threading.Thread(target=_feed, args=(process, text), daemon=True).start()
         status = process.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     if status >= 0:
         return status
     _die_by(-status)
     return 128 - status
+
+
+class _Relay:
+    """Passes signals on to a process while its block lasts; those that come before it is there wait for it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        for number in _PASSED_ON:
+            # What is ignored (nohup) must stay so for the command, which inherits it.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._handle)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def to(self, process: subprocess.Popen[bytes]) -> None:
+        """Send what has come, and from now on what comes, to `process`."""
+        self._process = process
+        for number in self._early:
+            process.send_signal(number)
+
+    def _handle(self, number: int, _: object) -> None:
+        if number in _FROM_KEYS and _in_foreground():
+            return
+        if self._process is None:
+            self._early.append(number)
+        elif self._process.poll() is None:
+            self._process.send_signal(number)
+
+
+def _in_foreground() -> bool:
+    """Return whether our process group is the one that a terminal's keys send signals to."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
 
 
 def _feed(process: subprocess.Popen[bytes], text: bytes) -> None:
@@ -126,11 +170,6 @@ def _feed(process: subprocess.Popen[bytes], text: bytes) -> None:
         process.stdin.close()
     except (BrokenPipeError, OSError):
         pass
-
-
-def _pass_on(process: subprocess.Popen[bytes], number: int) -> None:
-    if process.poll() is None:
-        process.send_signal(number)
 
 
 def _die_by(number: int) -> None:
