@@ -10,6 +10,8 @@ from ragctx.index import Index
 from ragctx.workload import WorkloadFacts
 
 _ERROR_HEAD, _ERROR_TAIL = 12, 30
+# A kernel computes a convolution as matmuls: Pallas lowers none for the TPU (rule/primitive-without-lowering).
+_COMPUTED_AS = {"conv_general_dilated": "dot_general matmul"}
 _FRAME = re.compile(r'^\s*File "[^"\n]*", line \d+|^\s*[~^]+\s*$|^-{5,}$')
 
 
@@ -21,6 +23,7 @@ def workload_terms(index: Index, facts: WorkloadFacts) -> dict[str, int]:
     """
     parts: list[tuple[str, int]] = [
         (" ".join(facts.operators), 3),
+        (" ".join(words for primitive, words in _COMPUTED_AS.items() if primitive in facts.primitives), 3),
         (" ".join(sorted(facts.primitives)), 2),
         (facts.task, 2),
         (facts.name.replace("_", " "), 2),
