@@ -35,6 +35,7 @@ SETS = {
     "rindhall": (HERE, "cheese caves; used to choose the signals and fit their weights"),
     "rigwright": (_SETS / "rigwright", "stage machinery; used to choose the signals and fit their weights"),
     "lineup": (_SETS / "lineup", "broadcast scheduling; used to choose the signals and fit their weights"),
+    "meterline": (_SETS / "meterline", "metering and billing; used to choose what counts as a reference"),
 }
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -25,6 +25,8 @@ _MENTION_LINK, _MENTION_NAME, _MENTION_PART, _MENTION_PHRASE, _MENTION_WORD = 1.
 _MAX_PHRASE_WORDS = 4
 _MAX_HOMES = 4
 _LEAST_WEIGHT = 0.05
+_MAKER = "="
+_MAKER_PAGES = 3
 
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
@@ -40,8 +42,10 @@ _DEFINITION = re.compile(
     r"|^\s*([A-Z][A-Z0-9_]+)\s*(?::[^=\n]+)?=\s"
 )
 _SIGNATURE = re.compile(
-    r"^[ \t]*([^\W\d][\w.]*)\((?:[^()\n]|\n(?=[ \t]|\))|\([^()]*\)){0,2000}\)[ \t]*->", re.MULTILINE
+    r"^[ \t]*([^\W\d][\w.]*)\((?:[^()\n]|\n(?=[ \t]|\))|\([^()]*\)){0,2000}\)[ \t]*->[ \t]*\"?([\w.]*)", re.MULTILINE
 )
+_ASSIGNED = re.compile(r"^\s*([a-z_]\w*)\s*=\s*(?:await\s+)?(?:\w+\.)*([a-z_]\w*)\(")
+_WITH = re.compile(r"^\s*(?:async\s+)?with\s+(?:await\s+)?(?:\w+\.)*([a-z_]\w*)\(.*\)\s+as\s+([a-z_]\w*)")
 _SAID_OF_TYPE = re.compile(
     r"\b(?:[Aa]n?|[Tt]he|[Ee]ach|[Ee]very) `([A-Z]\w+)`,? (?:is|has|holds|with|carries|contains)\b"
 )
@@ -117,6 +121,8 @@ class Terms:
         mentions: Term to the strength of its mention (0 to 1).
         links: Documents linked to, as written.
         words: Stemmed prose words in order, for phrase look-up; sentence borders are empty strings.
+        makes: Phrases of the types that functions of the page return.
+        assigned: Phrase of a variable and the function whose result its snippets put there.
         lists_errors: Whether a heading says that the page is on errors.
         is_home: Whether headings, signatures and the like define anything, or symbols alone do.
     """
@@ -125,6 +131,8 @@ class Terms:
     mentions: dict[str, float] = field(default_factory=dict)
     links: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+    makes: set[str] = field(default_factory=set)
+    assigned: set[tuple[str, str]] = field(default_factory=set)
     lists_errors: bool = False
     is_home: bool = True
 
@@ -251,7 +259,14 @@ def _define_phrases(terms: Terms, text: str, strength: float) -> None:
 def _read_code(terms: Terms, code: str) -> None:
     for match in _SIGNATURE.finditer(code):
         _define_name(terms, match.group(1), HEADING)
+        made = match.group(2).rpartition(".")[2]
+        if made[:1].isupper() and made not in _BUILTIN:
+            terms.makes.add(_phrase_of(made))
     for line in code.splitlines():
+        if assigned := _ASSIGNED.match(line):
+            terms.assigned.add((_phrase_of(assigned.group(1)), assigned.group(2)))
+        elif opened := _WITH.match(line):
+            terms.assigned.add((_phrase_of(opened.group(2)), opened.group(1)))
         definition = _DEFINITION.match(line)
         if definition:
             terms.define(definition.group(1) or definition.group(2), HEADING)
@@ -397,6 +412,8 @@ def _homes(read: Sequence[Terms]) -> dict[str, list[tuple[int, float]]]:
             for term in terms.mentions:
                 if term.endswith("#"):
                     candidates[term].append((position, HEADING))
+        for phrase in terms.makes if terms.is_home else ():
+            candidates[_MAKER + phrase].append((position, TITLE))
     homes = {}
     for term, places in candidates.items():
         best = max(strength for _, strength in places)
@@ -408,7 +425,17 @@ def _homes(read: Sequence[Terms]) -> dict[str, list[tuple[int, float]]]:
         titled = homes.get(_phrase_of(term))
         if titled is not None and titled[0][1] > homes[term][0][1]:
             homes[term] = titled
+    _add_makers(read, homes)
     return homes
+
+
+def _add_makers(read: Sequence[Terms], homes: dict[str, list[tuple[int, float]]]) -> None:
+    """Make the home of `open_watch` where a watch is made, if several pages say `watch = open_watch(...)`."""
+    counted = Counter(pair for terms in read for pair in terms.assigned)
+    for (phrase, function), count in sorted(counted.items(), key=lambda item: (-item[1], item[0])):
+        maker = _MAKER + phrase
+        if count >= _MAKER_PAGES and maker not in homes and homes.get(function, [(0, 0.0)])[0][1] >= HEADING:
+            homes[maker] = homes[function]
 
 
 def _phrase_of(name: str) -> str:
@@ -418,8 +445,13 @@ def _phrase_of(name: str) -> str:
 def _all_mentions(terms: Terms, homes: dict[str, list[tuple[int, float]]]) -> Iterable[tuple[str, float]]:
     """Yield each mentioned term that has a home: names as read, prose phrases by looking up runs of words."""
     strengths = {term: strength for term, strength in terms.mentions.items() if term in homes}
+    for term, strength in terms.mentions.items():
+        # What takes a `session` needs the page on which a session is made.
+        if _MAKER + term in homes:
+            strengths[_MAKER + term] = strength
     for term in _phrases(terms.words, homes):
-        strengths[term] = max(strengths.get(term, 0.0), _MENTION_PHRASE if " " in term else _MENTION_WORD)
+        is_title = " " in term or homes[term][0][1] == TITLE
+        strengths[term] = max(strengths.get(term, 0.0), _MENTION_PHRASE if is_title else _MENTION_WORD)
     yield from sorted(strengths.items())
 
 
