@@ -33,7 +33,7 @@ _SYMBOLS = (Module, Function, Class, Instance)
 _ALWAYS_BOUND = frozenset(dir(builtins)) | frozenset(
     """__name__ __file__ __doc__ __package__ __spec__ __loader__ __path__ __builtins__ __annotations__ __class__
     __cached__ __conditional_annotations__ PythonFinalizationError BaseExceptionGroup ExceptionGroup EncodingWarning
-    WindowsError aiter anext""".split()
+    WindowsError aiter anext frozendict get_ipython""".split()
 )
 _IMPORTS = {
     "jax": "import jax",

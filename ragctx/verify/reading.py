@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from ragctx.verify.scopes import Binding, Condition, Context, Function, Scope, ScopeKind
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# What may bind names that no statement binds: exec, globals()[...], sys.modules[...], enums that fill a module.
+_BINDING_CALLS = frozenset(("exec", "globals", "locals", "vars"))
+_BINDING_ATTRIBUTES = frozenset(("modules", "_convert_", "global_enum"))
 _JUMPS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -42,7 +45,7 @@ class Reading:
         functions: Functions and methods.
         classes: Class definitions with the functions defined in them directly.
         lazy_annotations: Whether annotations are not evaluated (`from __future__ import annotations`).
-        dynamic: Whether names may appear that no statement binds (exec, globals()).
+        dynamic: Whether names may appear that no statement binds.
     """
 
     module: Scope
@@ -353,7 +356,9 @@ class _Reader:
             if isinstance(node, ast.Name | ast.Attribute | ast.Call):
                 self.reading.uses.append(Use(node, scope, context))
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                self.reading.dynamic |= node.func.id in ("exec", "globals", "locals")
+                self.reading.dynamic |= node.func.id in _BINDING_CALLS
+            elif isinstance(node, ast.Attribute):
+                self.reading.dynamic |= node.attr in _BINDING_ATTRIBUTES
 
     def _bool_op(self, node: ast.BoolOp, scope: Scope, context: Context) -> None:
         """Walk `a and b`, `a or b`: each operand is evaluated on the condition of those before it."""

@@ -123,7 +123,7 @@ def test_the_cache_follows_the_installed_version(tmp_path: Path) -> None:
         for old in (site / f"{name}-1.0.dist-info").iterdir():
             old.unlink()
         (site / f"{name}-1.0.dist-info").rmdir()
-    install(site, "2.0", "def g(a): pass\n")
+    install(site, "2.0", "def another(a): pass\n")
     table = load_table(python, folder=cache)
     assert table.jax == "2.0" and table.attribute(Module("jax"), "f") is False
     assert [p.name for p in (cache / "symbols").iterdir()] == [file.name]
