@@ -75,7 +75,11 @@ def run_script(
     with tempfile.TemporaryDirectory(prefix="ragctx-") as folder:
         request_path, answer_path = Path(folder, "request.json"), Path(folder, "answer.json")
         request_path.write_text(json.dumps(request), encoding="utf-8")
-        command = [python or sys.executable, "-I", str(SCRIPTS / script), str(request_path), str(answer_path)]
+        interpreter = python or sys.executable
+        if os.path.dirname(interpreter):
+            # The child runs in another folder, where a relative path means nothing. Links stay: they tell environments.
+            interpreter = os.path.abspath(interpreter)
+        command = [interpreter, "-I", str(SCRIPTS / script), str(request_path), str(answer_path)]
         env = {**os.environ, **TPU_LESS_ENVIRONMENT, "PYTHONHASHSEED": "0", **(environment or {})}
         with open(Path(folder, "stderr"), "w+b") as errors:
             try:

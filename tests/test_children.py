@@ -1,4 +1,5 @@
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -59,3 +60,14 @@ def test_time_out_ends_the_child_and_what_it_started(scripts: Path, tmp_path: Pa
 def test_missing_interpreter_is_one_line() -> None:
     with pytest.raises(RagctxError, match=r"no-such-python: cannot start the interpreter: No such file"):
         children.run_script("child.py", None, python="no-such-python")
+
+
+def test_a_relative_interpreter_is_relative_to_the_caller(
+    scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(scripts, "json.dump(sys.executable, open(sys.argv[2], 'w'))")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    monkeypatch.chdir(tmp_path)
+    result = children.run_script("child.py", None, python="bin/python")
+    assert result.answer == str(tmp_path / "bin" / "python")
