@@ -63,9 +63,12 @@ def _is_missing_name(text: str, table: SymbolTable) -> bool:
         name, attribute = found[1] or found[2], found[3]
         if attribute.startswith("_"):
             return False
+        if found[1] is None and (name.endswith("Tracer") or name in ("ArrayImpl", "Array")):
+            # A method of some other array library; what a reference lacks is told by its own kind.
+            return isinstance(table.lookup("jax.Array"), Class)
         symbols = _symbols_called(table, name, (Class,))
         if found[1] is None:
-            # What an object of ours lacks; that a tracer or a shape has no such method is another mistake.
+            # Of other objects (a shape given for scratch, None) it is a mistake of another kind.
             symbols = [Instance(s.name, s.key) for s in symbols if isinstance(s, Class) and _is_pallas(s)]
         return any(table.attribute(symbol, attribute) is False for symbol in symbols)
     if any(text.startswith(said) for module in table.modules.values() for said in module["gone"].values()):

@@ -78,6 +78,7 @@ class Guards:
         for function in reading.functions:
             if function.in_class is not None:
                 self._methods.setdefault(function.node.name, []).append(function)
+        self._decorated = {id(node): f for f in reading.functions for node in f.node.decorator_list}
         self._registered = self._registered_names()
         for use in reading.uses:
             self._add_edges(use)
@@ -210,9 +211,7 @@ class Guards:
                 self._edge(context, method)
 
     def _add_decorated(self, use: Use) -> None:
-        function = next((f for f in self._reading.functions if use.node in f.node.decorator_list), None)
-        if function is None:
-            return
+        function = self._decorated[id(use.node)]
         node = use.node
         called = node.func if isinstance(node, ast.Call) else node
         assert isinstance(called, ast.expr)
