@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ragctx.corpus.document import Document, Kind
+from ragctx.corpus.words import BUILTIN, COMMON, GENERIC
 
 TITLE, HEADING, ENTRY = 1.0, 0.7, 0.5
 
@@ -55,62 +56,6 @@ _TABLE_ROW = re.compile(r"^\s*\|\s*([^|\n]{2,80}?)\s*\|")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-# Words that stand in titles of many pages and say nothing about what the page is for.
-_GENERIC = frozenset(
-    """a about advanced all an and api appendix are as at background basics best by changes class common concept
-    concepts contents details documentation docs example examples faq field fields first following for from function
-    functions general getting guide guides handling how in index information into introduction is it its list
-    method methods module modules more new note notes of on one or other our overview package page parameter
-    parameters practices practice quick quickstart readme reference references section see start started style
-    summary that the their these things this to tutorial two usage use used using value values we what when where
-    which why with work working works you your argument arguments return returns raises see also description error
-    errors default defaults type types name names meaning purpose signature
-    lifecycle life cycle flow workflow model object objects basics rules handling management policy""".split()
-)
-# Common English words: as one word of a longer title they are no term that a page could be the home of.
-_COMMON = frozenset(
-    """able about above across act action actual add added after again against ago ahead all allow allowed almost alone
-    along already also although always among amount and another answer any anybody anyone anything apart apply are
-    around as ask asked at away back bad base based be became because become before began begin begins behind being
-    below beside best better between beyond big both bring brings built but by call called calls came can cannot
-    care carry case cases cause certain change changed changes check checks choose clear close come comes common
-    complete consider contain contains convert copy correct could count course create current cut day days deal
-    decide default depend depends did differ different do does doing done down during each early easy either else
-    empty end ended ends enough even ever every everybody everyone everything exact exactly example except exist
-    exists expect expected explain extra fact far fast few figure fill final find finds fine first fit follow
-    following follows for form former found free from full further gave general get gets give given gives giving go
-    goes going gone good great group had half hand happen happens hard has have having he help her here high him his
-    hold holds how however i if important in include including instead into is it its itself just keep keeps kept
-    kind kinds knew know known knows large last late later least leave leaves left less let lets lie like likely
-    line list little live long look looks lost lot low made main make makes making manner many mark matter may maybe
-    me mean means meant might mind missing more most mostly move moved much must my near nearly necessary need
-    needed needs never new next no nobody none nor normal normally not note nothing notice now number numbers of off
-    often old on once one ones only onto open or order ordinary other others otherwise our out over own page pages
-    pair part parts pass passed passes past people per person piece place places plain plan point points possible
-    present print probably problem prove provide purpose put puts question quick quite rather reach read reads ready
-    real really reason reasons receive refer remain remains remember rest result results return returned returns
-    right room rule rules run running runs said same save say says second see seen send sends sense sent separate
-    set sets settled several shall short should show shown shows side simple simply since single small so some
-    somebody someone something sometimes soon sort spare special stand stands start started starts state states stay
-    stays step steps still stop stops such sure take taken takes taking tell tells ten text than thank that the
-    their them then there therefore these they thing things think third this those though three through thus till
-    time times to today together told too took top toward tried tries try trying turn turned turns two under unless
-    until up upon us use used useful uses using usual usually very wait want wants was way ways we well went were
-    what whatever when whenever where whether which while who whole whom whose why will wish with within without
-    word words work works would write writes written wrong year yes yet you your zero""".split()
-)
-# Names that every Python snippet mentions; a page that defines one of them is not what a reader is missing.
-_BUILTIN = frozenset(
-    """abs any args bool bytes class cls def dict else false float for from get if import in int is kwargs len list
-    main map max min none not object or print raise range return self set str sum true try tuple type while with
-    yield async await lambda except finally pass and as assert break continue del elif global nonlocal
-    Path Any Callable Iterable Iterator Sequence Mapping Optional Union Literal datetime date time timedelta timezone
-    Decimal Enum dataclass json os sys re asyncio pathlib typing logging collections itertools functools math random
-    open sorted enumerate zip sum any next iter isinstance append items keys values join split format strip
-    Exception ValueError TypeError KeyError RuntimeError TimeoutError OSError NotImplementedError StopIteration
-    __init__ __name__ __main__ args kwargs""".split()
-)
-
 
 @dataclass(slots=True)
 class Terms:
@@ -138,12 +83,12 @@ class Terms:
 
     def define(self, term: str, strength: float) -> None:
         """Record a definition, keeping the strongest."""
-        if self.is_home and len(term) > 1 and term not in _BUILTIN:
+        if self.is_home and len(term) > 1 and term not in BUILTIN:
             self.defines[term] = max(strength, self.defines.get(term, 0.0))
 
     def mention(self, term: str, strength: float) -> None:
         """Record a mention, keeping the strongest."""
-        if len(term) > 1 and term not in _BUILTIN:
+        if len(term) > 1 and term not in BUILTIN:
             self.mentions[term] = max(strength, self.mentions.get(term, 0.0))
 
 
@@ -260,7 +205,7 @@ def _read_code(terms: Terms, code: str) -> None:
     for match in _SIGNATURE.finditer(code):
         _define_name(terms, match.group(1), HEADING)
         made = match.group(2).rpartition(".")[2]
-        if made[:1].isupper() and made not in _BUILTIN:
+        if made[:1].isupper() and made not in BUILTIN:
             terms.makes.add(_phrase_of(made))
     for line in code.splitlines():
         if assigned := _ASSIGNED.match(line):
@@ -324,7 +269,7 @@ def _mention_name(terms: Terms, name: str) -> None:
     for part in parts:
         if len(parts) > 1:
             terms.mention(part, _MENTION_PART)
-        if part not in _BUILTIN:
+        if part not in BUILTIN:
             # The page for the type `DayCode` is called "Day codes", that for the argument `desk` "Desks".
             terms.mention(_phrase_of(part), _MENTION_NAME if part[:1].isupper() else _MENTION_PART)
 
@@ -361,8 +306,8 @@ def _stems(text: str) -> list[str]:
     return [stem(word.lower()) for word in _WORD.findall(text) if len(word) > 1]
 
 
-_GENERIC_STEMS = frozenset(stem(word) for word in _GENERIC) | frozenset("0123456789")
-_COMMON_STEMS = frozenset(stem(word) for word in _COMMON)
+_GENERIC_STEMS = frozenset(stem(word) for word in GENERIC) | frozenset("0123456789")
+_COMMON_STEMS = frozenset(stem(word) for word in COMMON)
 _ERRORS_STEMS = frozenset(("error", "except", "exit", "failur"))
 
 
