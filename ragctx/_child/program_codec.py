@@ -344,6 +344,10 @@ _ENCODERS = (
     (lambda v: isinstance(v, core.Jaxpr), lambda s, v: ["jaxpr", s.jaxpr(v)]),
     (lambda v: isinstance(v, jax.tree_util.PyTreeDef), lambda s, v: ["tree", s.tree(v)]),
     (lambda v: type(v) is core.ShapedArray, lambda s, v: s.aval(v)),
+    (
+        lambda v: isinstance(v, jax.ShapeDtypeStruct),
+        lambda s, v: ["struct", [int(n) for n in v.shape], s.value(np.dtype(v.dtype))],
+    ),
 )
 
 
@@ -520,10 +524,24 @@ class _Decoder:
         builtin = {"tuple": tuple, "list": list, "dict": dict, "deque": deque}
         cls = builtin.get(name) or self.value_class(name)
         tree = jax.tree_util.PyTreeDef
+        if not hasattr(tree, "from_node_data_and_children"):
+            return registry.flatten(self.tree_object(node))[1]
         data, inner = (cls, self.value(auxiliary)), [self.tree_of(c, registry) for c in children]
-        if hasattr(tree, "from_node_data_and_children"):
-            return tree.from_node_data_and_children(registry, data, inner)
-        return tree.make_from_node_data_and_children(registry, data, inner)
+        return tree.from_node_data_and_children(registry, data, inner)
+
+    def tree_object(self, node):
+        """Return an object of a tree's form, for a JAX that makes trees from objects only."""
+        from jax._src import tree_util
+
+        if node is None or node == "*":
+            return None if node is None else object()  # a number would be taken for a static index
+        name, auxiliary, children = node
+        inner, auxiliary = [self.tree_object(c) for c in children], self.value(auxiliary)
+        if name in ("tuple", "list"):
+            return tuple(inner) if name == "tuple" else inner
+        if name == "dict":
+            return dict(zip(auxiliary, inner, strict=True))
+        return tree_util._registry[self.value_class(name)].from_iter(auxiliary, inner)
 
     def key(self, name):
         return _prng().KeyTy(self.prng(name))
@@ -549,6 +567,7 @@ _DECODERS = {
     "closed": lambda s, node: s.closed(node),
     "jaxpr": lambda s, node: s.jaxpr(node),
     "tree": _Decoder.tree,
+    "struct": lambda s, shape, dtype: jax.ShapeDtypeStruct(tuple(shape), s.value(dtype)),
     "aval": _Decoder.aval,
     "object": _Decoder.object,
     "key": _Decoder.key,

@@ -103,15 +103,12 @@ def _kernel_bytes(eqn):
     steps = math.prod(n for n in mapping.grid if isinstance(n, int))
     total = 0
     for block in mapping.block_mappings:
-        array = facts.array_bytes(block.array_aval)
-        inner = getattr(block.transformed_block_aval, "inner_aval", None) if _has_block(block) else None
-        one = facts.array_bytes(inner) if inner is not None and facts.is_array(inner) else array
-        total += min(one * steps, 4 * array)
+        # JAX below 0.7 calls them otherwise.
+        array = getattr(block, "array_aval", None) or block.array_shape_dtype
+        one = getattr(block, "transformed_block_aval", None) or block.block_aval
+        one, whole = getattr(one, "inner_aval", one), facts.array_bytes(array)
+        total += min(facts.array_bytes(one) * steps if facts.is_array(one) else whole, 4 * whole)
     return total
-
-
-def _has_block(block):
-    return hasattr(block, "transformed_block_aval")
 
 
 def narrowest(closed):
@@ -168,3 +165,40 @@ def arithmetic(closed):
     ops = Program(closed, facts.flops).ops
     counted = facts.ELEMENTWISE | facts.REDUCTIONS | facts.CUMULATIVE | facts.MATMULS
     return sorted({op.name for op in ops if op.in_kernel and op.name in counted and facts.flops(op)})
+
+
+def fits_there_only(at_config, at_check):
+    """Return whether kernels fit their arrays at CONFIG and not at CHECK: the author counted on CONFIG's sizes.
+
+    Taken for that are a block's dimension that is the same at both and divides the array's at CONFIG only, and a grid
+    that stays the same while a blocked array shrinks to fewer blocks than it has steps.
+    """
+    there, here = ([eqn.params["grid_mapping"] for eqn, _ in _kernels(plain(c), 1)] for c in (at_config, at_check))
+    return len(there) == len(here) and any(_misfit(*pair) for pair in zip(there, here, strict=True))
+
+
+def _misfit(there, here):
+    if len(there.block_mappings) != len(here.block_mappings):
+        return False
+    steps = math.prod(n for n in there.grid if isinstance(n, int))
+    for one, other in zip(there.block_mappings, here.block_mappings, strict=True):
+        (config, block), (check, other_block) = _blocked(one), _blocked(other)
+        if config == check:
+            continue
+        fixed = [(n, m, b) for n, m, b, c in zip(config, check, block, other_block, strict=True) if b == c]
+        if any(n % b == 0 and m % b for n, m, b in fixed):
+            return True
+        if there.grid == here.grid and _blocks(check, other_block) < steps <= _blocks(config, block):
+            return True
+    return False
+
+
+def _blocks(shape, block):
+    return math.prod(-(-n // b) for n, b in zip(shape, block, strict=True))
+
+
+def _blocked(block):
+    """Return (array shape, block shape), a dimension that is squeezed or not blocked counting as one element."""
+    array = getattr(block, "array_aval", None) or block.array_shape_dtype
+    sizes = [getattr(b, "block_size", b) for b in block.block_shape]
+    return tuple(array.shape), tuple(b if isinstance(b, int) and b > 0 else 1 for b in sizes)

@@ -33,6 +33,9 @@ from jax.experimental import topologies
 from jax.experimental.pallas import tpu  # noqa: F401 - registers the primitives that programs name
 from jax.sharding import Mesh, NamedSharding, SingleDeviceSharding
 
+# What is raised in other stages is raised by the judge's own work on the program.
+CANDIDATES_FAULT = ("lower", "compile", "numerics")
+
 
 class Failure(Exception):
     """The candidate failed a stage; `kind` is null where the message decides."""
@@ -196,6 +199,10 @@ class Judge:
             side, name = "config", self.specialised()
             if name is None:
                 return
+        if side == "check" and self.hard_coded(name):
+            side, name = "config", self.specialised()
+            if name is None:
+                return
         expected = self.request["expected"][side]
         self.check_types(self.decode(name), expected)
         self.workload = workloads.load(self.request["workload"], "ragctx_workload")
@@ -206,6 +213,14 @@ class Judge:
         self.look_for_races(name, reference, seeds[0])
         if side == "check" and self.other_operations():
             self.compare_at_config()
+
+    def hard_coded(self, name):
+        """Return whether the program at CHECK is shaped for CONFIG: by its results, its blocks or its grid."""
+        closed = self.decode(name)
+        if files.leaf_types(closed.out_avals) != self.request["expected"]["check"]["outputs"]:
+            return True
+        at_config = self.decode(self.request["programs"][self.first()])
+        return integrity.fits_there_only(at_config, closed)
 
     def specialised(self):
         """Return the program to run where tracing at CHECK failed: the one at CONFIG if that is affordable."""
@@ -305,22 +320,32 @@ class Judge:
         return any(integrity.float_width(dtype) for dtype in kinds)
 
     def fail_values(self, name, arrays, got, wrong, seed, known):
-        """Say why values are wrong: memory nobody wrote, if other poison changes what is wrong; else just wrong."""
+        """Say why values are wrong: a race, memory nobody wrote (other poison changes it), or else just wrong."""
         self.report.value["mismatch"] = [{"seed": seed, **detail} for _, detail in wrong.values()]
         self.report.save()
-        number, (mask, detail) = next(iter(wrong.items()))
+        number, (_, detail) = next(iter(wrong.items()))
         text = (
             f"output {number}: {detail['count']} of {detail['size']} values are wrong "
             f"(atol {detail['atol']:.3g}, rtol {detail['rtol']:.3g}); worst at {detail['worst']}: "
             f"{detail['got']} instead of {detail['expected']}, seed {seed}"
         )
-        if self.changes_with_poison(name, arrays, got, wrong):
-            raise Failure(
-                "uninitialized", f"reads memory that nothing wrote, or leaves some of its output unwritten: {text}"
-            )
         if not known:
             raise Failure("cheating", f"right for the announced seeds {self.request['seeds']} only: {text}")
-        raise Failure("wrong_values", text)
+        if self.changes_with_poison(name, arrays, got, wrong):
+            kind, what = "uninitialized", "reads memory that nothing wrote, or leaves some of its output unwritten: "
+        else:
+            kind, what = "wrong_values", ""
+        race = self.race_behind(name, arrays)
+        if race is not None:
+            raise Failure("race", f"{race}; {text}")
+        raise Failure(kind, what + text)
+
+    def race_behind(self, name, arrays):
+        """Return the race that may be why values are wrong, or None; after this the process runs no more kernels."""
+        try:
+            return self.run_with_races(name, arrays)[1]
+        except Exception:
+            return None
 
     def changes_with_poison(self, name, arrays, got, wrong):
         """Return whether what is wrong is different when unwritten memory holds zeros instead of NaN."""
@@ -342,25 +367,28 @@ class Judge:
         if not any(True for _ in numerics.kernels(program.jaxpr)):
             return
         steps = numerics.grid_steps(program.jaxpr)
-        detect = steps <= numerics.MOST_STEPS_WITH_RACES
-        if not detect:
+        if steps > numerics.MOST_STEPS_WITH_RACES:
             self.note(f"race detection skipped: {steps} grid steps, more than {numerics.MOST_STEPS_WITH_RACES}")
-        run = self.runner(name, detect_races=detect, num_cores_or_threads=2, dma_execution_mode="eager")
         arrays = reference.inputs(seed)
-        got, printed = run(arrays)
-        self.look_at_log(printed)
-        if detect and numerics.races_found() is None:
-            self.note("this JAX does not say whether it found a race")
-        elif detect and numerics.races_found():
-            lines = [line.strip() for line in printed.splitlines()]
-            where = next((i for i, line in enumerate(lines) if line.startswith("RACE DETECTED")), None)
-            raise Failure(
-                "race", "race detected" + (f": {' '.join(lines[where + 1 : where + 5])}" if where is not None else "")
-            )
+        got, race = self.run_with_races(name, arrays)
+        if race is not None:
+            raise Failure("race", race)
         wrong = self.compare(got, reference.outputs(arrays), reference.tolerances, self.rounded_from_floats())
         if wrong:
             self.report.value["mismatch"] = [{"seed": seed, **detail} for _, detail in wrong.values()]
             raise Failure("race", "values are wrong on two cores or with copies that start at once, right otherwise")
+
+    def run_with_races(self, name, arrays):
+        """Return (outputs, race found or None) of a run with two cores and eager copies."""
+        detect = numerics.grid_steps(self.decode(name).jaxpr) <= numerics.MOST_STEPS_WITH_RACES
+        run = self.runner(name, detect_races=detect, num_cores_or_threads=2, dma_execution_mode="eager")
+        got, printed = run(arrays)
+        found = numerics.races_found() if detect else False
+        if found is None:
+            self.note("this JAX does not say whether it found a race")
+        if not found:
+            self.look_at_log(printed)
+        return got, numerics.first_race(printed) if found else None
 
     def flat_specs(self):
         """Return the partition specs of every input array and of every output."""
@@ -483,7 +511,11 @@ def main(request_path, report_path, folder):
     except Undecided as reason:
         report.value["undecided"] = {**stage(), "reason": str(reason)}
     except BaseException as error:
-        report.value["failure"] = {**stage(), "kind": None, "error": files.error_of(error)}
+        if judge.stage in CANDIDATES_FAULT:
+            report.value["failure"] = {**stage(), "kind": None, "error": files.error_of(error)}
+        else:
+            reason = f"the judge itself failed: {type(error).__name__}: {error}"
+            report.value["undecided"] = {**stage(), "reason": reason[: files.MESSAGE_LIMIT]}
     if judge.stage not in ("start", "done"):
         judge.report.value["seconds"][judge.stage] = time.process_time() - judge.entered
     report.save()

@@ -35,9 +35,15 @@ def with_interpret(closed, params):
 
 
 def _effects(params):
+    if not params:
+        return set()
     from jax._src.pallas import core as pallas_core
 
-    return set(pallas_core.get_interpret_effects(params)) if params else set()
+    if hasattr(pallas_core, "get_interpret_effects"):
+        return set(pallas_core.get_interpret_effects(params))
+    from jax._src.pallas.mosaic import interpret  # JAX below 0.7
+
+    return set(interpret.get_interpret_effects()) if hasattr(interpret, "get_interpret_effects") else set()
 
 
 def _with_interpret(jaxpr, params, effects):
@@ -96,8 +102,16 @@ class Runner:
             if self._device is not None:
                 stack.enter_context(tpu_in_context(*self._device))
             stack.enter_context(contextlib.redirect_stdout(printed))
-            outputs = [np.asarray(out) for out in jax.block_until_ready(self._run(*arrays))]
+            outputs = [fetch(out) for out in jax.block_until_ready(self._run(*arrays))]
         return outputs, printed.getvalue()
+
+
+def fetch(array):
+    """Return an output as a NumPy array; of an output on several devices what each of them holds, in a row."""
+    shards = array.addressable_shards
+    if len(shards) == 1:
+        return np.asarray(array)
+    return np.stack([np.asarray(shard.data) for shard in sorted(shards, key=lambda shard: shard.device.id)])
 
 
 def races_found():
@@ -111,6 +125,13 @@ def races_found():
         if found is not None:
             return bool(found)
     return None
+
+
+def first_race(printed):
+    """Return one line on the first race that the interpreter printed."""
+    lines = [line.strip() for line in printed.splitlines()]
+    start = next((i for i, line in enumerate(lines) if line.startswith("RACE DETECTED")), None)
+    return "race detected" if start is None else f"race detected: {' '.join(lines[start + 1 : start + 5])}"
 
 
 def tolerances(module, types):

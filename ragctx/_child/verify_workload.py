@@ -11,12 +11,12 @@ import sys
 
 import jax
 import numpy as np
-from jax.sharding import AbstractDevice, AbstractMesh, PartitionSpec
+from jax.sharding import AbstractMesh, PartitionSpec
 
 try:
-    from jax.sharding import use_abstract_mesh
-except ImportError:  # JAX below 0.7
-    from jax._src.mesh import use_abstract_mesh
+    from jax.sharding import AbstractDevice, use_abstract_mesh
+except ImportError:  # JAX below 0.7: lowering asks no device there
+    AbstractDevice = None
 
 
 def load(path, name):
@@ -63,15 +63,19 @@ def _plain_list(value):
 
 def tpu_in_context(device_kind, cores):
     """Put an abstract TPU in context; without one valid kernels fail with `Unsupported TPU device kind: cpu`."""
+    if AbstractDevice is None:
+        return contextlib.nullcontext()
     try:
         device = AbstractDevice(device_kind, cores, "tpu")
-    except TypeError:  # JAX below 0.8: no platform
+    except TypeError:  # before it took a platform
         device = AbstractDevice(device_kind, cores)
     return use_abstract_mesh(AbstractMesh((1,), ("_x",), abstract_device=device))
 
 
 def tpu_mesh(axes, device_kind, cores):
     """Return an abstract mesh of TPU devices, as a kernel's tracing wants it."""
+    if AbstractDevice is None:
+        return AbstractMesh(tuple(axes.values()), tuple(axes))
     with tpu_in_context(device_kind, cores):
         device = jax.sharding.get_abstract_mesh().abstract_device
     return AbstractMesh(tuple(axes.values()), tuple(axes), abstract_device=device)

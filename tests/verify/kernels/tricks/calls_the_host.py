@@ -1,7 +1,6 @@
 """Has the host compute the result, called from the program."""
 
 import jax
-import jax.numpy as jnp
 from jax.experimental import pallas as pl
 
 

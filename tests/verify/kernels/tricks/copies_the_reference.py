@@ -1,6 +1,5 @@
 """Does the work in plain XLA; Pallas is imported and not used."""
 
-import jax
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
 

@@ -3,7 +3,6 @@
 import time
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.experimental import pallas as pl
 

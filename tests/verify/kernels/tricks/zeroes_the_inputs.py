@@ -10,6 +10,4 @@ def zero(x_ref, o_ref):
 
 
 def workload(x):
-    return pl.pallas_call(
-        zero, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), input_output_aliases={0: 0}
-    )(x)
+    return pl.pallas_call(zero, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), input_output_aliases={0: 0})(x)
