@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_NUMBER = r"\d[\d.,]*"
+# Bounded: a task may hold pages of figures.
+_NUMBER = r"\d[\d.,]{0,20}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Dimension:
 
 def _dimension(name: str, symbols: str, words: str, query: str) -> Dimension:
     """Build a dimension from unit symbols (only after a number) and words (anywhere)."""
-    pattern = rf"(?:{_NUMBER}\s*-?(?:{symbols})(?![\w°])|(?<!\w)(?:{words})(?!\w))"
+    pattern = rf"(?:{_NUMBER}\s{{0,3}}-?(?:{symbols})(?![\w°]|/[sh]\b)|(?<!\w)(?:{words})(?!\w))"
     return Dimension(name, re.compile(pattern, re.IGNORECASE), query)
 
 
@@ -67,7 +68,7 @@ DIMENSIONS: tuple[Dimension, ...] = (
     _dimension(
         "money",
         "[€$£¥]|eur|usd|gbp|chf|kr",
-        "[€$£¥]\\s?\\d[\\d.,]*|euros?|dollars?|cents?|pounds sterling|kroner|kronor|francs?|yen|prices?|costs?",
+        "[€$£¥]\\s?\\d{1,20}|euros?|dollars?|cents?|pounds sterling|kroner|kronor|francs?|yen|prices?|costs?",
         "money price amount currency euros cents",
     ),
     _dimension(
