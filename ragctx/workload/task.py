@@ -45,7 +45,6 @@ def facts_from_task(text: str, *, target: str = targets.DEFAULT_TARGET) -> Workl
     return WorkloadFacts(
         name="task",
         task=text.strip(),
-        note="not traced: a task in plain words",
         target=targets.get(target).name,
         primitives=dict(sorted(primitives.items())),
         identifiers=tuple(identifiers),

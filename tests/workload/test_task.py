@@ -11,7 +11,7 @@ def test_names_in_plain_words() -> None:
     assert facts.identifiers == ("ledger", "acme.Client", "post_batch", "jnp.einsum")
     assert facts.primitives == {"dot_general": 1}
     assert (facts.name, facts.traced, facts.source) == ("task", False, "")
-    assert facts.note == "not traced: a task in plain words"
+    assert facts.note == ""
 
 
 @pytest.mark.parametrize(
