@@ -15,8 +15,9 @@ from ragctx.failures.rules import BY_STAGE, BY_TYPE, IN_INDEX_MAP, IN_KERNEL_CAL
 _CALL = re.compile(
     r"(?P<name>[\w.<>]+)\(\) (takes|missing \d+|got (an unexpected keyword|multiple values|some positional))"
 )
-_FRAME = re.compile(r'^ *File "(?P<file>[^"]*)", line \d+, in (?P<function>\S+)(?:\n +(?P<code>\S.*))?', re.MULTILINE)
+_FRAME = re.compile(r'^ *File "(?P<file>[^"]*)", line \d+, in (?P<function>\S+)(?:\n +(?!File ")(?P<code>\S.*))?', re.MULTILINE)
 _LIBRARY = re.compile(r"[/\\](site-packages|dist-packages)[/\\]|^<frozen|[/\\]functools\.py$")
+_OPERATION = re.compile(r"\n\s*(The MLIR operation involved|see current operation):")
 _INDEX_MAP_NAME = re.compile(r"<lambda>$|index|_map\b|map_")
 
 
@@ -33,12 +34,20 @@ def classify(exception_type: str, message: str, *, stage: str, traceback: str = 
     call = _CALL.match(message) if exception_type == "TypeError" else None
     if call:
         return _call_kind(call["name"], message, traceback)
+    words = _without_program(message)
     for rule in RULES:
-        if rule.matches(exception_type, message, stage, traceback):
+        if rule.matches(exception_type, words, stage, traceback):
             return rule.kind
     if stage in BY_STAGE:
         return BY_STAGE[stage]
     return BY_TYPE.get(exception_type, _K.OTHER) if stage in ("trace", "lower") else _K.OTHER
+
+
+def _without_program(message: str) -> str:
+    """Return a compiler's message without the operation it quotes but for its name: operands name much else."""
+    head, _, operation = _OPERATION.sub("\0", message, count=1).partition("\0")
+    name = re.search(r'"([\w.]+)"', operation)
+    return f"{head}\n{name[1]}" if name else head
 
 
 _NO_LINE = re.compile(
@@ -48,9 +57,8 @@ _NO_LINE = re.compile(
 _DETAILS = re.compile(r"^.*internal verification error.*Error details: *")
 _PLEASE = re.compile(r"\.? *Please (file|report) .{0,20}(issue|bug)\S* .*$")
 _STATUS = re.compile(r"^(INTERNAL|INVALID_ARGUMENT|UNIMPLEMENTED|FAILED_PRECONDITION|UNKNOWN|ABORTED|OUT_OF_RANGE): ")
-_DIAGNOSTIC = re.compile(
-    r'^(?:error: *)?(?:loc\()?(?:"[^"]*"|\S+)[^ ]*: *(?=expected|failed|vector|op |invalid|unsupported)'
-)
+# Where MLIR saw the error: nested call sites, or text with line and column.
+_DIAGNOSTIC = re.compile(r'^error: (?:".*\): |"[^"]*"(?::\d+)*: |)')
 _INNER_ERROR = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception): .+", re.MULTILINE)
 
 
@@ -81,22 +89,23 @@ def _call_kind(name: str, message: str, traceback: str) -> _K:
     last = name.rpartition(".")[2]
     if name == "workload":
         return _K.ENTRY_POINT
-    if last in ("__init__", "__new__"):
+    if last in ("__init__", "__new__") or name.startswith(("_emit_pipeline.", "emit_pipeline.", "pallas_call.")):
         return _K.API_KEYWORD
     frames = list(_FRAME.finditer(traceback))
     own = [number for number, frame in enumerate(frames) if not _LIBRARY.search(frame["file"])]
+    below = ""
     if own:
         below = traceback[frames[own[-1]].end() :] if own[-1] + 1 < len(frames) else ""
         if re.search(IN_INDEX_MAP, below):
             return _K.INDEX_MAP
         if re.search(IN_KERNEL_CALL, below):
             return _K.KERNEL_SIGNATURE
-        called_as = re.search(rf"(\w+\.)?\b{re.escape(last)}\(", frames[own[-1]]["code"] or "")
-        if below or (called_as and called_as[1]):
-            return _K.API_KEYWORD
-        if called_as:
-            return _K.KERNEL_SIGNATURE
     if _INDEX_MAP_NAME.search(name):
         return _K.INDEX_MAP
-    foreign = "keyword" in message and "kernel" not in name and "<locals>" not in name
-    return _K.API_KEYWORD if foreign else _K.KERNEL_SIGNATURE
+    if "<locals>" in name or "kernel" in name:
+        return _K.KERNEL_SIGNATURE
+    if own:
+        code = frames[own[-1]]["code"] or ""
+        as_attribute = re.search(rf"\w\.{re.escape(last)}\(", code)
+        return _K.API_KEYWORD if below or as_attribute else _K.KERNEL_SIGNATURE
+    return _K.API_KEYWORD if "keyword" in message else _K.KERNEL_SIGNATURE

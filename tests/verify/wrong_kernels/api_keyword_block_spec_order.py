@@ -1,0 +1,25 @@
+# expect: api api_keyword
+# BlockSpec(index_map, block_shape), the old order
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    o_ref[...] = x_ref[...] * 0.5
+
+
+def workload(x):
+    spec = pl.BlockSpec(lambda i: (i, 0), (64, 128))
+    return pl.pallas_call(
+        kernel, grid=(2,), in_specs=[spec], out_specs=spec, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype)
+    )(x)
+
+
+def reference(x):
+    return x * 0.5
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (128, 128), jnp.float32),)

@@ -1,0 +1,26 @@
+# expect: api api_keyword
+# pltpu.VMEM without a dtype
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+
+def kernel(x_ref, o_ref, acc_ref):
+    acc_ref[...] = x_ref[...]
+    o_ref[...] = acc_ref[...]
+
+
+def workload(x):
+    return pl.pallas_call(
+        kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), scratch_shapes=[pltpu.VMEM((64, 128))]
+    )(x)
+
+
+def reference(x):
+    return x
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (64, 128), jnp.float32),)

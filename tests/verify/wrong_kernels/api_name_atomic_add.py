@@ -1,0 +1,28 @@
+# expect: api api_name
+# pl.atomic_add
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    pl.atomic_add(o_ref, (slice(None), slice(None)), x_ref[...])
+
+
+def workload(x):
+    return pl.pallas_call(
+        kernel,
+        grid=(2,),
+        in_specs=[pl.BlockSpec((64, 128), lambda i: (i, 0))],
+        out_specs=pl.BlockSpec((64, 128), lambda i: (0, 0)),
+        out_shape=jax.ShapeDtypeStruct((64, 128), x.dtype),
+    )(x)
+
+
+def reference(x):
+    return x[:64] + x[64:]
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (128, 128), jnp.float32),)

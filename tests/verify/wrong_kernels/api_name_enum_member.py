@@ -1,0 +1,29 @@
+# expect: api api_name
+# pltpu.MemorySpace.ANY
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+
+def kernel(x_hbm, o_ref, sem):
+    pltpu.async_copy(x_hbm, o_ref, sem).wait()
+
+
+def workload(x):
+    any_space = pltpu.MemorySpace.ANY
+    return pl.pallas_call(
+        kernel,
+        in_specs=[pl.BlockSpec(memory_space=any_space)],
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+        scratch_shapes=[pltpu.SemaphoreType.DMA],
+    )(x)
+
+
+def reference(x):
+    return x
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (64, 128), jnp.float32),)

@@ -1,0 +1,25 @@
+# expect: lower block_shape
+# row 1: a block of (4, 128)
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    o_ref[...] = x_ref[...] * 2.0
+
+
+def workload(x):
+    spec = pl.BlockSpec((4, 128), lambda i, j: (i, j))
+    return pl.pallas_call(
+        kernel, grid=(64, 2), in_specs=[spec], out_specs=spec, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype)
+    )(x)
+
+
+def reference(x):
+    return x * 2.0
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (256, 256), jnp.float32),)

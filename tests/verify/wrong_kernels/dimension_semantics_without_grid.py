@@ -1,0 +1,27 @@
+# expect: lower dimension_semantics
+# row 30: entries for a kernel that has no grid
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+
+def kernel(x_ref, o_ref):
+    o_ref[...] = jnp.exp(x_ref[...])
+
+
+def workload(x):
+    return pl.pallas_call(
+        kernel,
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+        compiler_params=pltpu.CompilerParams(dimension_semantics=("arbitrary",)),
+    )(x)
+
+
+def reference(x):
+    return jnp.exp(x)
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (64, 128), jnp.float32),)

@@ -1,0 +1,28 @@
+# expect: trace grid
+# row 34: grid= beside grid_spec=
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    o_ref[...] = x_ref[...] * 2.0
+
+
+def workload(x):
+    spec = pl.BlockSpec((64, 128), lambda i: (i, 0))
+    return pl.pallas_call(
+        kernel,
+        grid=(4,),
+        grid_spec=pl.GridSpec(grid=(4,), in_specs=[spec], out_specs=spec),
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+    )(x)
+
+
+def reference(x):
+    return x * 2.0
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (256, 128), jnp.float32),)

@@ -1,0 +1,37 @@
+# expect: lower index_map
+# row 8: an iota indexed inside the index map of a prefetch grid
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+
+def kernel(n_ref, x_ref, o_ref):
+    o_ref[...] = x_ref[...] * n_ref[0].astype(jnp.float32)
+
+
+def workload(n, x):
+    order = lambda i, n: (jax.lax.iota(jnp.int32, 4)[3 - i], 0)
+    return pl.pallas_call(
+        kernel,
+        grid_spec=pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=1,
+            grid=(4,),
+            in_specs=[pl.BlockSpec((64, 128), order)],
+            out_specs=pl.BlockSpec((64, 128), lambda i, n: (i, 0)),
+        ),
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+    )(n, x)
+
+
+def reference(n, x):
+    return x.reshape(4, 64, 128)[::-1].reshape(256, 128) * n[0].astype(jnp.float32)
+
+
+def create_inputs(seed=0):
+    keys = jax.random.split(jax.random.key(seed), 2)
+    return (
+        jax.random.randint(keys[0], (1,), 0, 9, jnp.int32),
+        jax.random.normal(keys[1], (256, 128), jnp.float32),
+    )

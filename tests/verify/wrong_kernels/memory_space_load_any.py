@@ -1,0 +1,24 @@
+# expect: lower memory_space
+# row 16: a load from pl.ANY
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    o_ref[...] = x_ref[...] * 2.0
+
+
+def workload(x):
+    return pl.pallas_call(
+        kernel, in_specs=[pl.BlockSpec(memory_space=pl.ANY)], out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype)
+    )(x)
+
+
+def reference(x):
+    return x * 2.0
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (64, 128), jnp.float32),)

@@ -1,0 +1,23 @@
+# expect: trace memory_space
+# row 37: a scratch shape as a tuple
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref, acc_ref):
+    acc_ref[...] = x_ref[...]
+    o_ref[...] = acc_ref[...]
+
+
+def workload(x):
+    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), scratch_shapes=[(64, 128)])(x)
+
+
+def reference(x):
+    return x
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (64, 128), jnp.float32),)

@@ -1,0 +1,23 @@
+# expect: integrity not_pallas
+# a pallas_call whose result is thrown away
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    o_ref[...] = x_ref[...] * 2.0
+
+
+def workload(x):
+    pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+    return jax.nn.softmax(x, axis=-1)
+
+
+def reference(x):
+    return jax.nn.softmax(x, axis=-1)
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (64, 128), jnp.float32),)

@@ -1,0 +1,26 @@
+# expect: lower semaphore
+# row 40: a barrier semaphore without collective_id
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+
+def kernel(x_ref, o_ref):
+    barrier = pltpu.get_barrier_semaphore()
+    pl.semaphore_signal(barrier, 1)
+    pl.semaphore_wait(barrier, 1)
+    o_ref[...] = x_ref[...]
+
+
+def workload(x):
+    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+
+def reference(x):
+    return x
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (64, 128), jnp.float32),)

@@ -1,0 +1,23 @@
+# expect: trace shape_mismatch
+# a rank assumed when unpacking the shape
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    o_ref[...] = x_ref[...] * 2.0
+
+
+def workload(x):
+    batch, rows, columns = x.shape
+    return pl.pallas_call(kernel, grid=(batch,), out_shape=jax.ShapeDtypeStruct((batch, rows, columns), x.dtype))(x)
+
+
+def reference(x):
+    return x * 2.0
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (64, 128), jnp.float32),)

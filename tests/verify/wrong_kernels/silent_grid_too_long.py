@@ -1,0 +1,25 @@
+# expect: numerics out_of_bounds
+# grid too long: one step past the array
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    o_ref[...] = jnp.exp(x_ref[...])
+
+
+def workload(x):
+    spec = pl.BlockSpec((64, 128), lambda i: (i, 0))
+    return pl.pallas_call(
+        kernel, grid=(5,), in_specs=[spec], out_specs=spec, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype)
+    )(x)
+
+
+def reference(x):
+    return jnp.exp(x)
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (256, 128), jnp.float32),)

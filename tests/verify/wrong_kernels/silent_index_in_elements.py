@@ -1,0 +1,26 @@
+# expect: numerics out_of_bounds
+# the block index given in elements
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    o_ref[...] = x_ref[...] * 2.0
+
+
+def workload(x):
+    bm = 64
+    spec = pl.BlockSpec((bm, 128), lambda i: (i * bm, 0))
+    return pl.pallas_call(
+        kernel, grid=(4,), in_specs=[spec], out_specs=spec, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype)
+    )(x)
+
+
+def reference(x):
+    return x * 2.0
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (256, 128), jnp.float32),)

@@ -1,0 +1,25 @@
+# expect: numerics uninitialized
+# only the first rows of each block are written
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    o_ref[0:32, :] = x_ref[0:32, :] * x_ref[0:32, :]
+
+
+def workload(x):
+    spec = pl.BlockSpec((64, 128), lambda i: (i, 0))
+    return pl.pallas_call(
+        kernel, grid=(2,), in_specs=[spec], out_specs=spec, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype)
+    )(x)
+
+
+def reference(x):
+    return x * x
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (128, 128), jnp.float32),)

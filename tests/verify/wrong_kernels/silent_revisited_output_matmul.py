@@ -1,0 +1,39 @@
+# expect: numerics wrong_values
+# a revisited output block: K before N in a matmul
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, w_ref, o_ref):
+    @pl.when(pl.program_id(1) == 0)
+    def _():
+        o_ref[...] = jnp.zeros_like(o_ref)
+
+    o_ref[...] += jnp.dot(x_ref[...], w_ref[...], preferred_element_type=jnp.float32)
+
+
+def workload(x, w):
+    return pl.pallas_call(
+        kernel,
+        grid=(1, 2, 2),
+        in_specs=[pl.BlockSpec((128, 128), lambda i, k, j: (i, k)), pl.BlockSpec((128, 128), lambda i, k, j: (k, j))],
+        out_specs=pl.BlockSpec((128, 128), lambda i, k, j: (i, j)),
+        out_shape=jax.ShapeDtypeStruct((128, 256), jnp.float32),
+    )(x, w)
+
+
+def reference(x, w):
+    return x @ w
+
+
+def create_inputs(seed=0):
+    keys = jax.random.split(jax.random.key(seed), 2)
+    return (
+        jax.random.normal(keys[0], (128, 256), jnp.float32),
+        jax.random.normal(keys[1], (256, 256), jnp.float32),
+    )
+
+
+TOLERANCE = (1e-2, 1e-2)

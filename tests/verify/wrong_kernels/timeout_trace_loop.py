@@ -1,0 +1,25 @@
+# expect: trace timeout
+# an endless loop while tracing
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    block = 64
+    while block != 100:
+        block = block * 2 % 4096
+    o_ref[...] = x_ref[...]
+
+
+def workload(x):
+    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+
+def reference(x):
+    return x
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (64, 128), jnp.float32),)

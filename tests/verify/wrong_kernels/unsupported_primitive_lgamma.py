@@ -1,0 +1,22 @@
+# expect: lower unsupported_primitive
+# lgamma
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, o_ref):
+    o_ref[...] = jax.lax.lgamma(jnp.abs(x_ref[...]) + 1.0)
+
+
+def workload(x):
+    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+
+def reference(x):
+    return jax.lax.lgamma(jnp.abs(x) + 1.0)
+
+
+def create_inputs(seed=0):
+    return (jax.random.normal(jax.random.key(seed), (64, 128), jnp.float32),)
