@@ -16,6 +16,8 @@ import contextlib
 import dataclasses
 import enum
 import importlib
+import json
+import os
 import sys
 from collections import deque
 
@@ -155,7 +157,7 @@ class _Encoder:
         self.equations(jaxpr, env, eqns)
         node["eqns"] = eqns
         node["outvars"] = [self.atom(v, env) for v in jaxpr.outvars]
-        node["effects"] = [self.effect(e, env) for e in sorted(jaxpr.effects, key=str)]
+        node["effects"] = in_order(self.effect(e, env) for e in jaxpr.effects)
         return node
 
     def debug(self, info):
@@ -165,7 +167,11 @@ class _Encoder:
         names = [str(n) for n in names] if isinstance(names, tuple | list) else None
         paths = getattr(info, "result_paths", None)
         paths = [str(p) for p in paths] if isinstance(paths, tuple | list) else None
-        return [str(info.traced_for), str(info.func_src_info), names, paths]
+        return [str(info.traced_for), self.text(str(info.func_src_info)), names, paths]
+
+    def text(self, text):
+        """Return a text without the folder of the candidate's file, which is another one each time."""
+        return text.replace(self.file, os.path.basename(self.file)) if self.file else text
 
     def equations(self, jaxpr, env, eqns):
         """Append the operations, inlining calls; `env` maps variables to their numbers or what stands for them."""
@@ -209,7 +215,7 @@ class _Encoder:
             "in": [self.atom(v, env) for v in eqn.invars],
             "params": {k: self.value(v) for k, v in eqn.params.items() if k != "branches_platforms"},
             "out": [self.bind(v, env) for v in eqn.outvars],
-            "effects": [self.effect(e, env) for e in sorted(eqn.effects, key=str)],
+            "effects": in_order(self.effect(e, env) for e in eqn.effects),
         }
         line = self.line(eqn.source_info)
         return node | {"line": line} if line else node
@@ -271,8 +277,10 @@ class _Encoder:
         return f"{cls.__module__}:{cls.__qualname__}"
 
     def value(self, v):
-        if v is None or type(v) in (bool, int, str):
+        if v is None or type(v) in (bool, int):
             return v
+        if isinstance(v, str) and not isinstance(v, enum.Enum):
+            return self.text(str(v))
         if type(v).__name__ in _PLACEMENT:
             return None
         for test, method in _ENCODERS:
@@ -293,6 +301,11 @@ class _Encoder:
         builtin = cls in (tuple, list, dict, deque)
         name = cls.__name__ if builtin else self.class_name(cls)
         return [name, self.value(auxiliary), [self.tree(c) for c in tree.children()]]
+
+
+def in_order(nodes):
+    """Return nodes in an order that depends on nothing else."""
+    return sorted(nodes, key=json.dumps)
 
 
 class _Body:
@@ -316,7 +329,6 @@ _ENCODERS = (
     (lambda v: isinstance(v, float), lambda s, v: ["float", repr(float(v))]),
     (lambda v: isinstance(v, enum.Enum), lambda s, v: ["enum", s.class_name(type(v)), v.name]),
     (lambda v: isinstance(v, bool | int) and type(v) is not bool, lambda s, v: int(v)),
-    (lambda v: isinstance(v, str), lambda s, v: str(v)),
     (lambda v: isinstance(v, bytes), lambda s, v: ["bytes", base64.b64encode(v).decode()]),
     (lambda v: isinstance(v, complex), lambda s, v: ["complex", repr(v.real), repr(v.imag)]),
     (_is_key, lambda s, v: ["key", v._impl.name]),
@@ -334,7 +346,7 @@ _ENCODERS = (
     (lambda v: isinstance(v, list), lambda s, v: ["list", [s.value(x) for x in v]]),
     (
         lambda v: isinstance(v, set | frozenset),
-        lambda s, v: ["set", [s.value(x) for x in sorted(v, key=repr)]],
+        lambda s, v: ["set", in_order(s.value(x) for x in v)],
     ),
     (
         lambda v: type(v).__name__ in ("dict", "FrozenDict", "mappingproxy", "immutabledict"),
