@@ -20,6 +20,7 @@ COMMANDS = {
     "show": ("show", "Print one document."),
     "explain": ("explain", "Print the documents that address an error."),
     "check": ("check", "Check how Python files use JAX, without running them."),
+    "verify": ("verify", "Judge candidate kernels without a TPU: API, TPU compiler, numerics, integrity."),
     "wrap": ("wrap", "Run a command with the prefix put before its input."),
     "doctor": ("doctor", "Say what works here and what each missing extra would add."),
 }

@@ -102,7 +102,8 @@ def verdict_key(job: Job, texts: Texts, judge: str) -> str:
         "judge": [judge, _judge_text(judge)],
         "candidate": [job.candidate.name, texts.candidate],
         "workload": [job.workload.name, dict(texts.workload)],
-        "options": {**job.options.to_json(), "python": None},  # its versions count, not its place
+        # The interpreter's versions count, not its place; where other things are cached does not count at all.
+        "options": {**job.options.to_json(), "python": None, "cache": None},
         "versions": dict(interpreter_versions(job.options.python)),
         "ragctx": [ragctx.__version__, own_digest()],
     }

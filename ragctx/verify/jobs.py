@@ -46,6 +46,8 @@ class JobOptions:
         limits: Limits of each process.
         stage_limits: CPU-seconds a stage.
         documents: Documents whose triggers are matched with the error; only what matching needs travels.
+        cache: Folder for described workloads and symbol tables, or None for the user's; it is no part of what a
+            verdict hangs on, and another machine takes its own.
     """
 
     targets: tuple[str, ...] = (chips.DEFAULT_TARGET,)
@@ -57,6 +59,7 @@ class JobOptions:
     limits: Limits = Limits()
     stage_limits: StageLimits = StageLimits()
     documents: tuple[Document, ...] = ()
+    cache: Path | None = None
 
     def arguments(self) -> dict[str, Any]:
         """Return them as keyword arguments of `verify_candidate`."""
@@ -70,6 +73,7 @@ class JobOptions:
             "limits": self.limits,
             "stage_limits": self.stage_limits,
             "corpus_documents": self.documents,
+            "cache": self.cache,
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -84,6 +88,7 @@ class JobOptions:
             "limits": asdict(self.limits),
             "stage_limits": asdict(self.stage_limits),
             "documents": documents,
+            "cache": None if self.cache is None else os.path.abspath(self.cache),
         }
 
     @classmethod
@@ -92,6 +97,7 @@ class JobOptions:
         fields = dict(value)
         for name in ("targets", "stages", "seeds"):
             fields[name] = None if fields[name] is None else tuple(fields[name])
+        fields["cache"] = None if fields["cache"] is None else Path(fields["cache"])
         fields["limits"] = Limits(**fields["limits"])
         fields["stage_limits"] = StageLimits(**fields["stage_limits"])
         fields["documents"] = tuple(
@@ -191,7 +197,7 @@ def by_content(job: Job, texts: Texts) -> dict[str, Any]:
     return {
         "candidate": _carried(job.candidate, {job.candidate.name: texts.candidate}),
         "workload": _carried(job.workload, dict(texts.workload)),
-        "options": job.options.to_json(),
+        "options": {**job.options.to_json(), "cache": None},
     }
 
 

@@ -411,7 +411,7 @@ def open_pool(
     workers: int | None = None,
     *,
     ray: str | None = None,
-    pin: bool | None = None,
+    pin: bool = False,
     judge: str | Judge = DEFAULT_JUDGE,
     cache: VerdictCache | None = None,
     expect: Job | None = None,
@@ -422,7 +422,7 @@ def open_pool(
     Args:
         workers: Jobs at a time; one a core (local) or a CPU of the cluster (Ray) by default.
         ray: Address of a Ray cluster, `auto` for the one this machine belongs to, `local` for one of its own.
-        pin: Whether each local worker keeps to one core; by default if there are several workers and enough cores.
+        pin: Whether each local worker keeps to one core, with all it starts.
         judge: What is called for a job.
         cache: Where verdicts are looked up and kept.
         expect: A job like those to come: workers prepare for its workload and options ahead.

@@ -239,7 +239,7 @@ class LocalPool(VerifyPool):
 
     Args:
         workers: Jobs at a time; one a core by default.
-        pin: Whether each keeps to one core; by default if there are several workers and enough cores.
+        pin: Whether each keeps to one core, with all it starts.
         judge: What is called for a job.
         cache: Where verdicts are looked up and kept.
         expect: A job like those to come.
@@ -250,7 +250,7 @@ class LocalPool(VerifyPool):
         self,
         workers: int | None = None,
         *,
-        pin: bool | None = None,
+        pin: bool = False,
         judge: str | Judge = DEFAULT_JUDGE,
         cache: VerdictCache | None = None,
         expect: Job | None = None,
@@ -259,7 +259,7 @@ class LocalPool(VerifyPool):
         cores = sorted(os.sched_getaffinity(0))
         super().__init__(len(cores) if workers is None else workers, judge=judge, cache=cache)
         self._cores = cores
-        self._pin = 1 < self.workers <= len(cores) if pin is None else pin
+        self._pin = pin
         self._expected = None if expect is None else without_candidate(by_path(expect))
         self._parent = folder
         self._folder: Path | None = None

@@ -22,6 +22,7 @@ def prepare(workload: Path, options: JobOptions) -> Callable[[], None] | None:
     python = options.python or sys.executable
     interpreter_paths(python)
     best_isolation(options.require_sandbox, python=python)
-    load_table(python, folder=default_cache())
-    describe(workload, python=python, cache=default_cache())
+    cache = options.cache or default_cache()
+    load_table(python, folder=cache)
+    describe(workload, python=python, cache=cache)
     return None

@@ -17,9 +17,10 @@ import pytest
 from ragctx.errors import RagctxError
 from ragctx.failures import FailureKind
 from ragctx.verify.cache import VerdictCache
-from ragctx.verify.jobs import Job, JobOptions
+from ragctx.verify.jobs import DEFAULT_JUDGE, Job, JobOptions
 from ragctx.verify.limits import Limits
 from ragctx.verify.pool import VerifyPool
+from ragctx.verify.run import verify_candidate
 from ragctx.verify.verdict import Stage, Verdict
 
 SOON_S = 60.0
@@ -116,6 +117,35 @@ class PoolContract:
                 return await asyncio.gather(*(ours.verify(job) for job in jobs))
 
         assert [v.kind for v in asyncio.run(both())] == [FailureKind.RACE, None]
+
+    @pytest.mark.slow
+    @pytest.mark.tpu_compiler
+    def test_the_real_judge_gives_the_verdicts_it_gives_without_a_pool(self, pool: Callable[..., VerifyPool]) -> None:
+        kernels = Path(__file__).with_name("kernels")
+        good = (kernels / "good_scale_rows.py").read_text()
+        options = JobOptions(seeds=(0,), cache=self.folder / "references")
+        jobs = []
+        for name, text in (
+            ("good", good),
+            ("block", good.replace("(64, width)", "(60, width)")),
+            ("values", good.replace("1.0 + jnp", "2.0 + jnp")),
+            ("syntax", good.replace("return", "retrun")),
+        ):
+            path = self.folder / f"{name}.py"
+            path.write_text(text)
+            jobs.append(Job(path, kernels / "workloads" / "scale_rows.py", options))
+        with pool(judge=DEFAULT_JUDGE, expect=jobs[0]) as ours:
+            verdicts = list(ours.map(jobs))
+        assert [(v.stage, v.kind, v.passed) for v in verdicts] == [
+            (Stage.DONE, None, True),
+            (Stage.LOWER, FailureKind.BLOCK_SHAPE, False),
+            (Stage.NUMERICS, FailureKind.WRONG_VALUES, False),
+            (Stage.PARSE, FailureKind.SYNTAX, False),
+        ]
+        for job, verdict in zip(jobs, verdicts, strict=True):
+            assert comparable(verdict) == comparable(
+                verify_candidate(job.candidate, job.workload, **job.options.arguments())
+            )
 
     # --- what goes wrong ---
 
@@ -222,6 +252,18 @@ class PoolContract:
         while not condition():
             assert time.monotonic() < end, "it did not happen"
             time.sleep(0.02)
+
+
+def comparable(verdict: Verdict) -> dict[str, Any]:
+    """Return what of a verdict does not hang on when and where it was made."""
+    value = verdict.to_json()
+    for stage in value["stages"]:
+        del stage["cpu_s"]
+    # One seed more than asked for follows from the bytes of the program, and those from the folder it was traced in.
+    for name in ("seeds", "mismatch", "message"):
+        del value[name]
+    value["stages"] = [{**stage, "reason": stage["reason"][:20]} for stage in value["stages"]]
+    return value
 
 
 def alive(pid: int) -> bool:

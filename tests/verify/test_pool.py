@@ -23,7 +23,7 @@ class TestLocalPool(PoolContract):
     @pytest.fixture
     def pool(self, tmp_path: Path) -> Callable[..., VerifyPool]:
         def make(**options: Any) -> VerifyPool:
-            return LocalPool(2, judge=judge, folder=tmp_path, **options)
+            return LocalPool(2, folder=tmp_path, **{"judge": judge, **options})
 
         return make
 
