@@ -132,7 +132,7 @@ def _many(folder: Path, workload: str | None, options: Any, cache: Any, given: d
 
     candidates = find_candidates(folder)
     find = workload_finder(folder, workload)
-    jobs = list(_jobs(candidates, find, options))
+    jobs = list(_jobs(folder, candidates, find, options))
     rows = []
     usable = [job for job in jobs if not isinstance(job, Row)]
     with open_pool(given["jobs"], ray=given["ray"], cache=cache, expect=usable[0] if usable else None) as pool:
@@ -150,7 +150,7 @@ def _many(folder: Path, workload: str | None, options: Any, cache: Any, given: d
     return _SEVERITY[worst]
 
 
-def _jobs(candidates: Sequence[Path], find: Any, options: Any) -> Iterator[Any]:
+def _jobs(folder: Path, candidates: Sequence[Path], find: Any, options: Any) -> Iterator[Any]:
     """Yield a job for each candidate, or a finished row for one whose workload is not found."""
     from ragctx.verify.jobs import Job
 
@@ -158,7 +158,7 @@ def _jobs(candidates: Sequence[Path], find: Any, options: Any) -> Iterator[Any]:
         try:
             yield Job(candidate, find(candidate), options)
         except RagctxError as error:
-            yield Row(str(candidate), "", None, error)
+            yield Row(_below(candidate, folder), "", None, error)
 
 
 def _tell(row: Row, done: int, total: int, as_json: bool) -> None:
