@@ -225,6 +225,21 @@ def _value(text: str, names: _Names) -> Value:
     return Value(tuple(variables), tuple(symbols), constant)
 
 
+def target(schedule: Schedule, branch: Instruction) -> int:
+    """Return the bundle a branch goes to: libtpu 0.0.42 prints `target = $region7`, 0.0.17 `region = 7`.
+
+    (0.0.17 also prints a `bundleno`; it counts bundles that the text does not show.)
+
+    Raises:
+        Unsupported: If the schedule has no such place.
+    """
+    if branch.op == "sbr.rel":
+        for label in ("target", "region"):
+            if label in branch.named and branch.named[label].constant in schedule.regions:
+                return schedule.regions[branch.named[label].constant]
+    raise Unsupported(f"a branch to an unknown place: {branch.text}")
+
+
 def reads(instruction: Instruction) -> set[str]:
     """Return the variables an instruction reads."""
     found = {v for value in (*instruction.operands, *instruction.named.values()) for v in value.variables}

@@ -18,6 +18,7 @@ Importable too: set `LIBTPU_INIT_ARGS` to `init_args(folder)` before libtpu is l
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import json
@@ -79,6 +80,9 @@ def estimate(
         timing = time_program(program_text(compiled), schedules(folder, since), fitted, values)
     except Unsupported as reason:
         return _nothing(str(reason))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # The dump has no documented form: another compiler's may differ in ways not foreseen.
+        return _nothing(f"the schedule could not be read ({type(error).__name__}: {error})")
     return {"ms": timing.cycles / fitted.clock_hz * 1e3, "detail": _detail(timing, machine)}
 
 
@@ -155,7 +159,7 @@ def _detail(timing: Timing, machine: Mapping[str, float]) -> dict[str, Any]:
     }
 
 
-def _load(file: str, program: str | None) -> tuple[Callable[..., Any], Callable[[], Any]]:
+def load(file: str, program: str | None) -> tuple[Callable[..., Any], Callable[[], Any]]:
     """Return (workload, create_inputs) of a Python file, or of one of its PROGRAMS."""
     spec = importlib.util.spec_from_file_location("timed", file)
     if spec is None or spec.loader is None:
@@ -187,7 +191,7 @@ def _compile(request: Mapping[str, Any]) -> tuple[Any, dict[int, list[int]], boo
     """Return (compiled, integer values, has Pallas) of a request's program, for one device of its topology."""
     import jax
     from jax.experimental import topologies
-    from jax.sharding import AbstractDevice, AbstractMesh, SingleDeviceSharding, use_abstract_mesh
+    from jax.sharding import SingleDeviceSharding
 
     device: Any = topologies.get_topology_desc(topology_name=request["topology"], platform="tpu").devices[0]
     struct: Any = jax.ShapeDtypeStruct
@@ -203,15 +207,23 @@ def _compile(request: Mapping[str, Any]) -> tuple[Any, dict[int, list[int]], boo
         workload: Callable[..., Any] = function.call
         inputs = tuple(placed(aval) for aval in function.in_avals)
     else:
-        workload, create_inputs = _load(request["file"], request.get("program"))
+        workload, create_inputs = load(request["file"], request.get("program"))
         shapes = jax.eval_shape(create_inputs)
         inputs = tuple(jax.tree.map(placed, tuple(shapes) if isinstance(shapes, tuple | list) else (shapes,)))
         values = _integer_values(create_inputs)
-    # Without a TPU in context some lowering rules take the CPU for the target.
-    abstract = AbstractDevice(device.device_kind, device.num_cores, "tpu")
-    with use_abstract_mesh(AbstractMesh((1,), ("_x",), abstract_device=abstract)):
+    with _tpu_in_context(device):
         lowered = jax.jit(workload).trace(*inputs).lower(lowering_platforms=("tpu",))
     return lowered.compile(), values, "tpu_custom_call" in lowered.as_text()
+
+
+def _tpu_in_context(device: Any) -> contextlib.AbstractContextManager[Any]:
+    """Put an abstract TPU in context; without one some lowering rules take the CPU for the target (not in 0.6)."""
+    try:
+        from jax.sharding import AbstractDevice, AbstractMesh, use_abstract_mesh
+    except ImportError:
+        return contextlib.nullcontext()
+    abstract = AbstractDevice(device.device_kind, device.num_cores, "tpu")
+    return use_abstract_mesh(AbstractMesh((1,), ("_x",), abstract_device=abstract))
 
 
 def main(request_path: str, answer_path: str) -> None:

@@ -21,6 +21,7 @@ _OPCODE = re.compile(r"(?:^|\s)([a-z][\w\-]*)\(")
 _ARRAY = re.compile(r"([a-z]+\d*\w*)\[([\d,]*)\](\{[^}]*\})?")
 _DUMP = re.compile(r"^\d+-(.+)-\d+-final_bundles\.txt$")
 _TRIPS = re.compile(r'"?known_trip_count"?:?=?\{"n":"(\d+)"\}')
+_CUT = re.compile(r"(.{40,})-\d{9,}$")
 _NAME = re.compile(r"%([\w.\-]+)")
 
 _FREE = frozenset(
@@ -30,7 +31,7 @@ _FREE = frozenset(
 _COLLECTIVES = re.compile(r"(all-reduce|all-gather|all-to-all|reduce-scatter|collective-\w+|send|recv)\b")
 # A custom call that only tells the compiler something.
 _FREE_TARGETS = ("AllocateBuffer", "AssumeGatherIndicesInBound", "ConcatBitcast", "Sharding")
-_SCALAR = re.compile(r"\w+\[1?\]")
+_SCALAR = re.compile(r"\w+\[(?:1(?:,1)*)?\]")
 _SCALAR_OPERATIONS = frozenset(
     "copy add subtract multiply divide remainder maximum minimum compare select and or xor not negate convert "
     "bitcast-convert clamp reshape shift-left shift-right-logical shift-right-arithmetic sqrt rsqrt log exponential "
@@ -208,6 +209,7 @@ class _Clock:
         self.timing = Timing()
         self.hbm_free = 0.0
         self.copies: dict[str, float] = {}
+        self.alike: dict[str, Path] = {}
         self.inputs = {
             operation.name: int(number.group(1))
             for operation in program.computations[program.entry]
@@ -221,8 +223,8 @@ class _Clock:
 
     def step(self, operation: Operation, around: Mapping[str, Operation], times: int) -> None:
         opcode = operation.opcode
-        if operation.name in self.files:
-            self.walk(operation, around, times)
+        if (path := self.file(operation, around)) is not None:
+            self.walk(operation, path, around, times)
         elif opcode in _FREE or any(f'custom_call_target="{target}"' in operation.text for target in _FREE_TARGETS):
             return
         elif _SCALAR.match(operation.shape) and opcode in _SCALAR_OPERATIONS:
@@ -272,13 +274,38 @@ class _Clock:
         self.copies[operation.name] = self.hbm_free
         self.timing.copied_bytes += size
 
-    def walk(self, operation: Operation, around: Mapping[str, Operation], times: int) -> None:
+    def file(self, operation: Operation, around: Mapping[str, Operation]) -> Path | None:
+        """Return the schedule of an operation, or of an equal one: the compiler writes code once."""
+        if operation.name in self.files:
+            return self.files[operation.name]
+        for name, path in self.files.items():  # long names are cut, with a number behind
+            if (cut := _CUT.match(name)) and operation.name.startswith(cut.group(1)):
+                return path
+        if operation.opcode in _FREE or operation.opcode == "custom-call":
+            return None
+        if not self.alike:
+            for operations in self.program.computations.values():
+                inside = {o.name: o for o in operations}
+                for other in operations:
+                    if other.name in self.files:
+                        self.alike.setdefault(self.signature(other, inside), self.files[other.name])
+        return self.alike.get(self.signature(operation, around))
+
+    def signature(self, operation: Operation, around: Mapping[str, Operation]) -> str:
+        """Return what decides an operation's code: everything printed of it but names, with its operands' shapes."""
+        own = re.split(r", (?:metadata|backend_config|sharding|frontend_attributes)=", operation.text)[0]
+        parts = [own, *(around[name].shape for name in operation.operands if name in around)]
+        if called := re.search(r"calls=%?([\w.\-]+)", own):
+            for inner in self.program.computations.get(called.group(1), ()):
+                parts.append(re.split(r", metadata=", inner.text)[0])
+        return "\n".join(_NAME.sub("%", part) for part in parts)
+
+    def walk(self, operation: Operation, path: Path, around: Mapping[str, Operation], times: int) -> None:
         known = {
             number: contents
             for number, operand in enumerate(operation.operands)
             if (contents := self.known(operand, around)) is not None
         }
-        path = self.files[operation.name]
         try:
             walker = Walker(read(path.read_text(encoding="utf-8")), known)
             backlog = max(0.0, self.hbm_free - self.timing.cycles)

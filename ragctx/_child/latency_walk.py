@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from latency_bundles import DELAY_SLOTS, Instruction, Operand, Schedule, Unsupported, Value, reads
+from latency_bundles import target as branch_target
 
 Step = Callable[[list[Any]], None]
 
@@ -287,17 +288,12 @@ class Walker:
 
     def _cut(self) -> tuple[dict[int, _Block], list[int]]:
         """Cut the schedule into blocks at branch targets and behind branches."""
-        bundles, regions = self._schedule.bundles, self._schedule.regions
+        bundles = self._schedule.bundles
         targets: dict[int, int] = {}
         for number, bundle in enumerate(bundles):
             for instruction in bundle:
                 if instruction.op.startswith("sbr"):
-                    if instruction.op != "sbr.rel":
-                        raise Unsupported(f"a branch of unknown kind: {instruction.text}")
-                    region = instruction.named["target"].constant
-                    if region not in regions:
-                        raise Unsupported(f"a branch to a region that is not there: {instruction.text}")
-                    targets[number] = regions[region]
+                    targets[number] = branch_target(self._schedule, instruction)
         starts = sorted({0, *targets.values(), *(n + DELAY_SLOTS + 1 for n in targets)} - {len(bundles)})
         blocks: dict[int, _Block] = {}
         self._next = dict(zip(starts, [*starts[1:], None], strict=True))
