@@ -26,7 +26,7 @@ from ragctx.context.render import Renderer, join
 from ragctx.context.select import WHOLE_DOCUMENT_TOKENS, DuplicateFilter, Unit, by_section, fill
 from ragctx.corpus import Chunk, Document
 from ragctx.corpus.document import GENERATED_LAYER
-from ragctx.corpus.inert import one_line
+from ragctx.corpus.inert import inert, one_line
 from ragctx.errors import RagctxError
 from ragctx.index import Index, open_index
 from ragctx.tokens import TokenCounter
@@ -158,7 +158,7 @@ class ContextBuilder:
             heading = "" if whole else " > ".join(chunks[0].heading)
             values = {
                 "id": _attribute(document.id),
-                "title": document.title,
+                "title": one_line(document.title),
                 "heading": _attribute(heading),
                 "text": _inert("\n".join(chunk.text for chunk in chunks).rstrip("\n")),
             }
@@ -488,9 +488,9 @@ def _digest(value: Any) -> str:
 
 
 def _inert(text: str) -> str:
-    """Return document text that cannot close the tag it stands in."""
-    return text.replace("</document", "<\\/document")
+    """Return text that cannot close the tag it stands in; documents made in Python may hold control characters."""
+    return inert(text).replace("</document", "<\\/document")
 
 
 def _attribute(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace("\n", " ")
+    return one_line(text).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

@@ -92,7 +92,7 @@ class Renderer:
 
 
 def _shape(dimensions: Iterable[int]) -> str:
-    return f"({', '.join(map(str, dimensions))})"
+    return str(tuple(dimensions))
 
 
 def _size(count: int) -> str:
