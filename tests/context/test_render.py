@@ -93,7 +93,7 @@ def test_a_template_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     [
         ("(8, 128) | shape", "(8, 128)"),
         ("() | shape", "()"),
-        ("(4,) | shape", "(4)"),
+        ("[4] | shape", "(4,)"),
         ("0 | size", "0 B"),
         ("1023 | size", "1023 B"),
         ("1024 | size", "1 KiB"),
