@@ -15,7 +15,9 @@ from ragctx.failures.rules import BY_STAGE, BY_TYPE, IN_INDEX_MAP, IN_KERNEL_CAL
 _CALL = re.compile(
     r"(?P<name>[\w.<>]+)\(\) (takes|missing \d+|got (an unexpected keyword|multiple values|some positional))"
 )
-_FRAME = re.compile(r'^ *File "(?P<file>[^"]*)", line \d+, in (?P<function>\S+)(?:\n +(?!File ")(?P<code>\S.*))?', re.MULTILINE)
+_FRAME = re.compile(
+    r'^ *File "(?P<file>[^"]*)", line \d+, in (?P<function>\S+)(?:\n +(?!File ")(?P<code>\S.*))?', re.MULTILINE
+)
 _LIBRARY = re.compile(r"[/\\](site-packages|dist-packages)[/\\]|^<frozen|[/\\]functools\.py$")
 _OPERATION = re.compile(r"\n\s*(The MLIR operation involved|see current operation):")
 _INDEX_MAP_NAME = re.compile(r"<lambda>$|index|_map\b|map_")
@@ -89,7 +91,9 @@ def _call_kind(name: str, message: str, traceback: str) -> _K:
     last = name.rpartition(".")[2]
     if name == "workload":
         return _K.ENTRY_POINT
-    if last in ("__init__", "__new__") or name.startswith(("_emit_pipeline.", "emit_pipeline.", "pallas_call.")):
+    if last in ("__init__", "__new__", "__call__") or name.startswith(
+        ("_emit_pipeline.", "emit_pipeline.", "pallas_call.")
+    ):
         return _K.API_KEYWORD
     frames = list(_FRAME.finditer(traceback))
     own = [number for number, frame in enumerate(frames) if not _LIBRARY.search(frame["file"])]
@@ -100,12 +104,12 @@ def _call_kind(name: str, message: str, traceback: str) -> _K:
             return _K.INDEX_MAP
         if re.search(IN_KERNEL_CALL, below):
             return _K.KERNEL_SIGNATURE
+        if re.search(rf"\w\.{re.escape(last)}\(", frames[own[-1]]["code"] or ""):
+            return _K.API_KEYWORD
     if _INDEX_MAP_NAME.search(name):
         return _K.INDEX_MAP
     if "<locals>" in name or "kernel" in name:
         return _K.KERNEL_SIGNATURE
     if own:
-        code = frames[own[-1]]["code"] or ""
-        as_attribute = re.search(rf"\w\.{re.escape(last)}\(", code)
-        return _K.API_KEYWORD if below or as_attribute else _K.KERNEL_SIGNATURE
+        return _K.API_KEYWORD if below else _K.KERNEL_SIGNATURE
     return _K.API_KEYWORD if "keyword" in message else _K.KERNEL_SIGNATURE
