@@ -88,13 +88,11 @@ class Schedule:
         bundles: Scalar instructions of each bundle, in order; most bundles have none.
         regions: Bundle at which each numbered region starts.
         operands: Variables that hold the operation's arguments.
-        matmuls: Matrix-unit instructions in the text (each once, not by trips).
     """
 
     bundles: list[tuple[Instruction, ...]] = field(default_factory=list)
     regions: dict[int, int] = field(default_factory=dict)
     operands: dict[str, Operand] = field(default_factory=dict)
-    matmuls: int = 0
 
 
 class _Names:
@@ -142,7 +140,7 @@ def read(text: str) -> Schedule:
 
 
 def _instructions(body: str, schedule: Schedule) -> list[tuple[str, str, str]]:
-    """Return (name, operation, rest) of the scalar instructions of one bundle; notes operands and matmuls."""
+    """Return (name, operation, rest) of the scalar instructions of one bundle; notes the operands."""
     found = []
     for piece in body.split(" ;;  "):
         piece = piece.strip().lstrip("> ").lstrip("{ ")
@@ -156,8 +154,6 @@ def _instructions(body: str, schedule: Schedule) -> list[tuple[str, str, str]]:
                 dimensions = tuple(int(d) for d in shape.split(",") if d)
                 schedule.operands[name] = Operand(space, dtype, dimensions, int(index))
             continue
-        if op.startswith("vmatmul"):
-            schedule.matmuls += 1
         if _SCALAR.match(name) or not op.startswith("v") or op.startswith(("vsync", "vwait", "vdelay")):
             found.append((name, op, rest))
     return found
@@ -225,7 +221,7 @@ def _value(text: str, names: _Names) -> Value:
     return Value(tuple(variables), tuple(symbols), constant)
 
 
-def target(schedule: Schedule, branch: Instruction) -> int:
+def branch_target(schedule: Schedule, branch: Instruction) -> int:
     """Return the bundle a branch goes to: libtpu 0.0.42 prints `target = $region7`, 0.0.17 `region = 7`.
 
     (0.0.17 also prints a `bundleno`; it counts bundles that the text does not show.)

@@ -32,9 +32,9 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from latency_bundles import Unsupported  # noqa: E402
-from latency_program import Timing, schedules, time_program  # noqa: E402
-from latency_walk import Machine  # noqa: E402
+from latency_bundles import Unsupported  # type: ignore[import-not-found] # noqa: E402
+from latency_program import Timing, schedules, time_program  # type: ignore[import-not-found] # noqa: E402
+from latency_walk import Machine  # type: ignore[import-not-found] # noqa: E402
 
 # More integers than this in one input are lengths, tables or tokens that no control flow hangs on.
 _MOST_VALUES = 1 << 16
@@ -92,9 +92,7 @@ def program_text(compiled: Any) -> str:
     if not re.search(r"= [su]\d+\[\S* constant\(\{\.\.\.\}\)", text):
         return text
     try:
-        from jaxlib import _hlo  # private, and elsewhere in other versions
-
-        options = _hlo.HloPrintOptions()
+        options = importlib.import_module("jaxlib._hlo").HloPrintOptions()  # private, and elsewhere in other versions
         options.print_large_constants = True
         return "\n".join(module.to_string(options) for module in compiled.runtime_executable().hlo_modules())
     except (ImportError, AttributeError):

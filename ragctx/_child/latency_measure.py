@@ -66,7 +66,7 @@ def measure(file: str, program: str | None, warmups: int, runs: int) -> dict[str
     """Compile and run a program, and return its summary."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     import jax
-    from latency_estimate import load
+    from latency_estimate import load  # type: ignore[import-not-found]
 
     workload, create_inputs = load(file, program)
 
@@ -77,11 +77,11 @@ def measure(file: str, program: str | None, warmups: int, runs: int) -> dict[str
     inputs = tuple(made) if isinstance(made, tuple | list) else (made,)
     compiled = jax.jit(ragctx_timed).lower(*inputs).compile()
     for _ in range(warmups):
-        jax.block_until_ready(compiled(*inputs))
+        jax.block_until_ready(compiled(*inputs))  # type: ignore[no-untyped-call]
     with tempfile.TemporaryDirectory(prefix="ragctx-trace-") as folder:
         with jax.profiler.trace(folder):
             for _ in range(runs):
-                jax.block_until_ready(compiled(*inputs))
+                jax.block_until_ready(compiled(*inputs))  # type: ignore[no-untyped-call]
         profile = read_folder(Path(folder))
     times = device_times_ns(profile, "jit_ragctx_timed") if profile is not None else []
     found = summary(times, runs)

@@ -12,11 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from latency_bundles import Unsupported, read
-from latency_walk import Machine, Walk, Walker
+from latency_bundles import Unsupported, read  # type: ignore[import-not-found]
+from latency_walk import Machine, Walk, Walker  # type: ignore[import-not-found]
+
+# Schedules that were read, by file and by the scalars that are known in it.
+Walkers = dict[tuple[Path, tuple[tuple[int, tuple[int, ...]], ...]], Walker]
 
 _COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.\-]+) \(.*\) -> .* \{$")
-_OPERATION = re.compile(r"^\s+(ROOT )?%([\w.\-]+) = (.*)$")
+_OPERATION = re.compile(r"^\s+(?:ROOT )?%([\w.\-]+) = (.*)$")
 _OPCODE = re.compile(r"(?:^|\s)([a-z][\w\-]*)\(")
 _ARRAY = re.compile(r"([a-z]+\d*\w*)\[([\d,]*)\](\{[^}]*\})?")
 _DUMP = re.compile(r"^\d+-(.+)-\d+-final_bundles\.txt$")
@@ -54,7 +57,6 @@ class Operation:
         operands: Names of its operands.
         shape: Its result's shape, as printed.
         text: The whole line.
-        comes_out: Whether it is its computation's result.
     """
 
     name: str
@@ -62,7 +64,6 @@ class Operation:
     operands: tuple[str, ...]
     shape: str
     text: str
-    comes_out: bool
 
 
 @dataclass(slots=True)
@@ -101,19 +102,19 @@ def parse(text: str) -> Program:
             if match.group(1):
                 program.entry = match.group(2)
         elif current is not None and (match := _OPERATION.match(line)):
-            current.append(_operation(match.group(2), match.group(3), bool(match.group(1))))
+            current.append(_operation(match.group(1), match.group(2)))
     if not program.entry:
         raise Unsupported("the HLO text has no entry computation")
     return program
 
 
-def _operation(name: str, rest: str, comes_out: bool) -> Operation:
+def _operation(name: str, rest: str) -> Operation:
     # A tuple's shape holds spaces and parentheses, so the operation's name is looked for behind it.
     opcode = _OPCODE.search(rest, _closing(rest, 0) if rest.startswith("(") else 0)
     if opcode is None:
         raise Unsupported(f"an operation that cannot be read: {rest[:80]}")
     operands = rest[opcode.end() : _closing(rest, opcode.end() - 1)]
-    return Operation(name, opcode.group(1), tuple(_NAME.findall(operands)), rest[: opcode.start()], rest, comes_out)
+    return Operation(name, opcode.group(1), tuple(_NAME.findall(operands)), rest[: opcode.start()], rest)
 
 
 def _closing(text: str, start: int) -> int:
@@ -202,10 +203,15 @@ class _Clock:
     """Goes through a program's operations, keeping the time and what HBM still has to do."""
 
     def __init__(
-        self, program: Program, files: Mapping[str, Path], machine: Machine, values: Mapping[int, Sequence[int]]
+        self,
+        program: Program,
+        files: Mapping[str, Path],
+        machine: Machine,
+        values: Mapping[int, Sequence[int]],
+        walkers: Walkers,
     ) -> None:
         self.program, self.files, self.machine = program, files, machine
-        self.values = values
+        self.values, self.walkers = values, walkers
         self.timing = Timing()
         self.hbm_free = 0.0
         self.copies: dict[str, float] = {}
@@ -307,7 +313,10 @@ class _Clock:
             if (contents := self.known(operand, around)) is not None
         }
         try:
-            walker = Walker(read(path.read_text(encoding="utf-8")), known)
+            key = (path, tuple((number, tuple(contents)) for number, contents in known.items()))
+            walker = self.walkers.get(key)
+            if walker is None:
+                walker = self.walkers[key] = Walker(read(path.read_text(encoding="utf-8")), known)
             backlog = max(0.0, self.hbm_free - self.timing.cycles)
             found = walker.walk(self.machine, hbm_free=backlog)
         except Unsupported as reason:
@@ -349,7 +358,11 @@ class _Clock:
 
 
 def time_program(
-    text: str, files: Mapping[str, Path], machine: Machine, values: Mapping[int, Sequence[int]] | None = None
+    text: str,
+    files: Mapping[str, Path],
+    machine: Machine,
+    values: Mapping[int, Sequence[int]] | None = None,
+    walkers: Walkers | None = None,
 ) -> Timing:
     """Return what a program takes on a machine.
 
@@ -358,11 +371,12 @@ def time_program(
         files: Final schedules by operation (see `schedules`).
         machine: What to time with.
         values: Values of integer inputs by position, flat in row-major order; others are unknown.
+        walkers: What was read for an earlier timing of this program, to be used again and added to.
 
     Raises:
         Unsupported: If the method cannot support a number; the message says why.
     """
-    clock = _Clock(parse(text), files, machine, values or {})
+    clock = _Clock(parse(text), files, machine, values or {}, {} if walkers is None else walkers)
     clock.run(clock.program.entry, 1)
     if not clock.timing.operations:
         raise Unsupported("no final schedule of any operation was dumped")

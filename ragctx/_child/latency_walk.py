@@ -12,8 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from latency_bundles import DELAY_SLOTS, Instruction, Operand, Schedule, Unsupported, Value, reads
-from latency_bundles import target as branch_target
+from latency_bundles import (  # type: ignore[import-not-found]
+    DELAY_SLOTS,
+    Instruction,
+    Operand,
+    Schedule,
+    Unsupported,
+    Value,
+    branch_target,
+    reads,
+)
+from latency_scalars import BINARY, UNKNOWN, negated, signed, unsigned  # type: ignore[import-not-found]
 
 Step = Callable[[list[Any]], None]
 
@@ -21,39 +30,6 @@ Step = Callable[[list[Any]], None]
 _ALLOCATION_WORDS = 1 << 20
 GRANULE_BYTES = 32
 _WORD_BYTES = 4
-
-
-class Unknown:
-    """A value that depends on data: arithmetic on it stays unknown, and deciding by it is refused."""
-
-    def _stay(self, *_: Any) -> Unknown:
-        return self
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __xor__ = __rxor__ = __neg__ = __invert__ = _stay
-    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _stay
-    __lt__ = __le__ = __gt__ = __ge__ = _stay
-
-    def __eq__(self, other: object) -> Any:
-        return self
-
-    def __ne__(self, other: object) -> Any:
-        return self
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __and__(self, other: Any) -> Any:
-        return other if other is False or (other is not True and other == 0) is True else self
-
-    def __or__(self, other: Any) -> Any:
-        return True if other is True else self
-
-    __rand__, __ror__ = __and__, __or__
-
-    def __bool__(self) -> bool:
-        raise Unsupported("depends on data")
-
-
-UNKNOWN = Unknown()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,57 +114,6 @@ class _State:
         self.flags[flag], self.coming[flag] = have, coming
 
 
-def _signed(value: Any) -> Any:
-    return ((value + 0x80000000) & 0xFFFFFFFF) - 0x80000000
-
-
-def _unsigned(value: Any) -> Any:
-    return value & 0xFFFFFFFF
-
-
-def _compared(compare: Callable[[Any, Any], Any], wrap: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda a, b: compare(wrap(a), wrap(b))
-
-
-def _select(a: Any, b: Any, smaller: bool, wrap: Callable[[Any], Any]) -> Any:
-    if a is UNKNOWN or b is UNKNOWN:
-        return UNKNOWN
-    return a if (wrap(a) < wrap(b)) == smaller else b
-
-
-def _not(value: Any) -> Any:
-    return UNKNOWN if value is UNKNOWN else not value
-
-
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "sadd.s32": lambda a, b: _signed(a + b),
-    "ssub.s32": lambda a, b: _signed(a - b),
-    "smul.u32": lambda a, b: _signed(a * b),
-    "smul.s32": lambda a, b: _signed(a * b),
-    "sand.u32": lambda a, b: _signed(_unsigned(a) & _unsigned(b)),
-    "sor.u32": lambda a, b: UNKNOWN if UNKNOWN is a or UNKNOWN is b else _signed(a | b),
-    "sxor.u32": lambda a, b: _signed(a ^ b),
-    "sshll.u32": lambda a, b: _signed(a << (b & 31)),
-    "sshrl.u32": lambda a, b: _signed(_unsigned(a) >> (b & 31)),
-    "sshra.s32": lambda a, b: _signed(a) >> (b & 31),
-    "smin.u32": lambda a, b: _select(a, b, True, _unsigned),
-    "smax.u32": lambda a, b: _select(a, b, False, _unsigned),
-    "smin.s32": lambda a, b: _select(a, b, True, _signed),
-    "smax.s32": lambda a, b: _select(a, b, False, _signed),
-    "sdivrem.u32": lambda a, b: _signed(_unsigned(a) // _unsigned(b)),
-    "sdivrem.u32.rem": lambda a, b: _signed(_unsigned(a) % _unsigned(b)),
-    "sc.u32": lambda a, b: _unsigned(a) + _unsigned(b) > 0xFFFFFFFF,
-    "por": operator.or_,
-    "pand": operator.and_,
-    "pxor": operator.ne,
-    "pnand": lambda a, b: _not(a & b),
-    "pnor": lambda a, b: _not(a | b),
-    **{
-        f"scmp.{name}.{kind}32.totalorder": _compared(getattr(operator, name), wrap)
-        for name in ("eq", "ne", "lt", "le", "gt", "ge")
-        for kind, wrap in (("s", _signed), ("u", _unsigned))
-    },
-}
 _COPIES = ("smov", "pmov", "spop.drf")
 _DMA = {
     "dma.hbm_to_vmem": 1,
@@ -202,8 +127,6 @@ _DMA = {
     "dma.smem_to_smem": 0,
 }
 _FLAGS = ("dma.done.wait", "vsyncadd", "vsyncpa")
-# Instructions whose effect is not followed but is known not to be control flow, data movement or waiting.
-_INERT = ("smem_store_barrier", "vdelay", "scalar_lea.smem_barrier")
 
 
 @dataclass(slots=True)
@@ -416,10 +339,10 @@ class Walker:
             source = operands[0]
 
             def negate(values: list[Any]) -> None:
-                values[target] = _not(source(values))
+                values[target] = negated(source(values))
 
             return negate
-        combine = operator.add if op.startswith("scalar_lea.") else _BINARY.get(op)
+        combine = operator.add if op.startswith("scalar_lea.") else BINARY.get(op)
         if combine is None or len(operands) != 2:
 
             def forget(values: list[Any]) -> None:
@@ -456,7 +379,7 @@ class Walker:
             if op == "vsyncpa":
                 state.flags[which] = 0
             elif op == "vsyncadd":
-                state.flags[which] = state.flags.get(which, 0) + _signed(how_much)
+                state.flags[which] = state.flags.get(which, 0) + signed(how_much)
             else:
                 state.wait(state.start + offset, which, how_much)
 
@@ -491,7 +414,7 @@ class Walker:
         shift = 4 if space == "vmem" else 0  # vmem addresses of DMAs are in sixteenths
         target, size = self._get(instruction.named["smem"]), self._get(instruction.named["size_in_granules"])
         arguments = {
-            _unsigned(self._base(f"operand {operand.index}") << shift): self._scalars[operand.index]
+            unsigned(self._base(f"operand {operand.index}") << shift): self._scalars[operand.index]
             for operand in self._schedule.operands.values()
             if operand.index in self._scalars and not operand.space.startswith("<")
         }
@@ -500,7 +423,7 @@ class Walker:
             where, memory = target(values), self._state.memory
             if where is UNKNOWN:
                 raise Unsupported("a DMA to an unknown place in scalar memory")
-            contents = arguments.get(_unsigned(source(values)), ())
+            contents = arguments.get(unsigned(source(values)), ())
             for offset in range(size(values) * GRANULE_BYTES // _WORD_BYTES):
                 memory[where + offset] = contents[offset] if offset < len(contents) else UNKNOWN
 
