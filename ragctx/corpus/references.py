@@ -66,7 +66,7 @@ class Terms:
         mentions: Term to the strength of its mention (0 to 1).
         links: Documents linked to, as written.
         words: Stemmed prose words in order, for phrase look-up; sentence borders are empty strings.
-        makes: Phrases of the types that functions of the page return.
+        makes: Phrase of a type to the function of the page that returns it.
         assigned: Phrase of a variable and the function whose result its snippets put there.
         lists_errors: Whether a heading says that the page is on errors.
         is_home: Whether headings, signatures and the like define anything, or symbols alone do.
@@ -76,7 +76,7 @@ class Terms:
     mentions: dict[str, float] = field(default_factory=dict)
     links: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
-    makes: set[str] = field(default_factory=set)
+    makes: dict[str, str] = field(default_factory=dict)
     assigned: set[tuple[str, str]] = field(default_factory=set)
     lists_errors: bool = False
     is_home: bool = True
@@ -206,7 +206,9 @@ def _read_code(terms: Terms, code: str) -> None:
         _define_name(terms, match.group(1), HEADING)
         made = match.group(2).rpartition(".")[2]
         if made[:1].isupper() and made not in BUILTIN:
-            terms.makes.add(_phrase_of(made))
+            terms.makes[_phrase_of(made)] = match.group(1).rpartition(".")[2]
+    # What an example defines for itself (`kernel`) is not the library's name of the same spelling.
+    own = set() if terms.is_home else {found.group(1) for found in map(_DEFINITION.match, code.splitlines()) if found}
     for line in code.splitlines():
         if assigned := _ASSIGNED.match(line):
             terms.assigned.add((_phrase_of(assigned.group(1)), assigned.group(2)))
@@ -220,7 +222,8 @@ def _read_code(terms: Terms, code: str) -> None:
             # The module is where names come from, not something the page leans on.
             line = imported.group("names") or ""
         for name in _NAME.findall(line):
-            _mention_name(terms, name)
+            if name not in own:
+                _mention_name(terms, name)
         _read_error_codes(terms, line, is_entry=False)
 
 
@@ -357,8 +360,6 @@ def _homes(read: Sequence[Terms]) -> dict[str, list[tuple[int, float]]]:
             for term in terms.mentions:
                 if term.endswith("#"):
                     candidates[term].append((position, HEADING))
-        for phrase in terms.makes if terms.is_home else ():
-            candidates[_MAKER + phrase].append((position, TITLE))
     homes = {}
     for term, places in candidates.items():
         best = max(strength for _, strength in places)
@@ -375,7 +376,21 @@ def _homes(read: Sequence[Terms]) -> dict[str, list[tuple[int, float]]]:
 
 
 def _add_makers(read: Sequence[Terms], homes: dict[str, list[tuple[int, float]]]) -> None:
-    """Make the home of `open_watch` where a watch is made, if several pages say `watch = open_watch(...)`."""
+    """Add, for types and variables, the page on which one is made.
+
+    A page whose function returns a `Deck` makes decks; of several, those count whose function most pages name. Where
+    no signature says so, several pages whose snippets say `watch = open_watch(...)` do.
+    """
+    makers: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for position, terms in enumerate(read):
+        for phrase, function in terms.makes.items() if terms.is_home else ():
+            makers[_MAKER + phrase].append((position, function))
+    named = Counter(name for terms in read for name in terms.mentions)
+    for maker, places in makers.items():
+        most = max(named[function] for _, function in places)
+        top = [(position, TITLE) for position, function in places if named[function] == most]
+        if len(top) <= _MAX_HOMES:
+            homes[maker] = top
     counted = Counter(pair for terms in read for pair in terms.assigned)
     for (phrase, function), count in sorted(counted.items(), key=lambda item: (-item[1], item[0])):
         maker = _MAKER + phrase
