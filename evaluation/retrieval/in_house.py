@@ -36,7 +36,7 @@ SETS = {
     "rigwright": (_SETS / "rigwright", "stage machinery; used to choose the signals and fit their weights"),
     "lineup": (_SETS / "lineup", "broadcast scheduling; used to choose the signals and fit their weights"),
     "meterline": (_SETS / "meterline", "metering and billing; used to choose what counts as a reference"),
-    "crewdeck": (_SETS / "crewdeck", "crew planning; 72.1% and 8 of 40 at 8,000 tokens when first seen, before one change"),
+    "crewdeck": (_SETS / "crewdeck", "crew planning; when first seen, before one change: 72.1%, 8 of 40"),
 }
 
 
