@@ -34,8 +34,8 @@ from ragctx.verify.session import Session
 from ragctx.verify.supervisor import Supervisor
 
 PIPE = "prestart.pipe"
-# A backstop until the order comes: nothing but the import of JAX happens before.
-WAITING_CPU_S = 60.0
+# A process lowers its limit for itself when its order comes; it cannot raise it. Before there is only the import of JAX.
+_ANY_CPU_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Waiting:
     def _start(self, place: Place, scratch: Any) -> Session:
         readable = [*interpreter_paths(place.python), SCRIPTS, *place.readable]
         command = [self.place.python, "-I", str(SCRIPTS / "prestart.py"), str(self.folder / PIPE)]
-        limits = replace(place.limits, cpu_s=max(place.limits.cpu_s, WAITING_CPU_S))
+        limits = replace(place.limits, cpu_s=_ANY_CPU_S)
         surroundings = environment(self.folder, place.devices)
         spec = sandbox._spec(command, self.folder, readable, limits, surroundings, place.isolation, self._uid)
         return Session(sandbox._command_line(self.folder, readable, scratch, self._uid), spec, self._uid)
@@ -137,13 +137,21 @@ _waiting: list[Waiting] = []
 _taken: dict[Path, Waiting] = {}
 
 
-def start(place: Place) -> None:
+def start(place: Place) -> bool:
     """Start an interpreter ahead; `folder_for` finds it, `discard` ends it.
+
+    Returns:
+        Whether it was started. It is not where another run of the same user could write to it while it waits: what is
+        to judge a candidate must be out of the candidate's reach.
 
     Raises:
         RagctxError: If the sandbox cannot be set up.
     """
+    isolation = place.isolation
+    if isolation.kind is not IsolationKind.BUBBLEWRAP and not isolation.own_user and not isolation.landlock:
+        return False
     _waiting.append(Waiting(place))
+    return True
 
 
 def discard() -> None:

@@ -14,19 +14,19 @@ from pathlib import Path
 import pytest
 
 from ragctx.verify import prestart, sandbox
-from ragctx.verify.isolation import Isolation, candidates
+from ragctx.verify.isolation import Isolation, IsolationKind, candidates
 from ragctx.verify.limits import Ended, Limits
 from ragctx.verify.prestart import Place, folder_for, start, waiting_in
 from ragctx.verify.process_watch import TreeWatch
 from ragctx.verify.sandbox import best_isolation
 
-LIMITS = Limits(cpu_s=60, wall_s=120)
+LIMITS = Limits(cpu_s=900, wall_s=120)
 REPORT = """
-import json, os, sys
+import json, os, resource, sys
 report, given = sys.argv[1:]
 found = {"main": __name__, "argv": sys.argv, "jax": "jax" in sys.modules, "uid": os.getuid(),
          "pallas": "jax.experimental.pallas.tpu" in sys.modules, "given": open(given).read(),
-         "started": "jax._src.xla_bridge" in sys.modules and bool(sys.modules["jax._src.xla_bridge"]._backends)}
+         "cpu_s": resource.getrlimit(resource.RLIMIT_CPU), "started": "jax._src.xla_bridge" in sys.modules and bool(sys.modules["jax._src.xla_bridge"]._backends)}
 open(report, "w").write(json.dumps(found))
 """
 
@@ -71,6 +71,7 @@ def test_it_becomes_the_script_with_jax_imported(place: Place) -> None:
     assert [Path(argument).name for argument in found["argv"]] == ["script.py", "report.json", "given"]
     assert found["started"] is False, "no device was touched before there was a script"
     assert (found["uid"] != os.getuid()) == place.isolation.own_user
+    assert found["cpu_s"] == [905, 905], "a backstop above the limit, which is enforced from outside"
     assert not left
     assert ended.cpu_s > 0.1, "importing JAX counts"
 
@@ -155,6 +156,10 @@ def test_a_folder_that_was_not_used_is_removed(place: Place) -> None:
     assert not folder.exists() and waiting._session.process.returncode is not None
 
 
-def test_the_isolation_in_force_has_one() -> None:
-    start(Place(sys.executable, best_isolation(), LIMITS))
+def test_the_isolation_in_force_has_one_unless_runs_can_reach_each_other() -> None:
+    isolation = best_isolation()
+    apart = isolation.kind is IsolationKind.BUBBLEWRAP or isolation.own_user or isolation.landlock > 0
+    assert start(Place(sys.executable, isolation, LIMITS)) is apart
     prestart.discard()
+    weak = Isolation(IsolationKind.SUBPROCESS, own_user=False, landlock=0, seccomp=True)
+    assert start(Place(sys.executable, weak, LIMITS)) is False
