@@ -82,9 +82,7 @@ def _prefix(options: dict[str, Any], given: bytes | None) -> str:
                 note("nothing to go by: running the command unchanged (give --task, --workload or input)")
                 return ""
             context = made.prefix(task=query, options=shape)
-            if not any(
-                entry["reason"] != "always" and entry["section"] != "hardware" for entry in context.manifest["chunks"]
-            ):
+            if not context.selected:
                 note("nothing recognised in the input: running the command unchanged")
                 return ""
         for line in context.manifest["notes"]:

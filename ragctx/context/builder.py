@@ -14,7 +14,9 @@ from ragctx.context import query
 from ragctx.context.feedback import DOCUMENTS, feedback_terms
 from ragctx.context.library import Library
 from ragctx.context.options import (
+    ALWAYS,
     DEFAULT_SUPPLEMENT_TOKENS,
+    OF_TARGET,
     SECTION_OF_KIND,
     Context,
     ContextOptions,
@@ -265,8 +267,8 @@ class _Prefix:
 
     def build(self) -> Context:
         options = self._options
-        hardware = self._fixed_units(self._hardware, Section.HARDWARE, "the target's sheet")
-        always = self._fixed_units(self._always(), Section.RULES, "always")
+        hardware = self._fixed_units(self._hardware, Section.HARDWARE, OF_TARGET)
+        always = self._fixed_units(self._always(), Section.RULES, ALWAYS)
         headings = {section: self._heading(_TITLES[section]) for section in Section if section in _TITLES}
         head = [self._role(), *self._block_of(headings[Section.HARDWARE], hardware)]
         head += self._block_of(self._heading(_ALWAYS_TITLE), always)

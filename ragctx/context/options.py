@@ -14,6 +14,9 @@ from ragctx.errors import RagctxError
 DEFAULT_BUDGET_TOKENS = 8000
 DEFAULT_SUPPLEMENT_TOKENS = 1500
 
+# Reasons of the chunks that stand in every prefix.
+OF_TARGET, ALWAYS = "the target's sheet", "always"
+
 
 class Section(enum.StrEnum):
     """The switchable parts of a prefix, in the order in which they are written."""
@@ -33,7 +36,7 @@ SECTION_OF_KIND: Mapping[Kind, Section] = {
 }
 
 # What each selected section may take of the tokens left after the fixed parts, before others may use the rest.
-SHARES: Mapping[Section, float] = {Section.API: 0.42, Section.EXAMPLES: 0.38, Section.RULES: 0.20}
+SHARES: Mapping[Section, float] = {Section.API: 0.45, Section.EXAMPLES: 0.36, Section.RULES: 0.19}
 
 
 def parse_sections(names: Iterable[str], *, where: str = "--sections") -> tuple[Section, ...]:
@@ -107,6 +110,11 @@ class Context:
 
     text: str
     manifest: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def selected(self) -> bool:
+        """Return whether anything was selected for the query, besides what stands in every prefix of a target."""
+        return any(entry["reason"] not in (OF_TARGET, ALWAYS) for entry in self.manifest["chunks"])
 
     @property
     def tokens(self) -> int:

@@ -43,9 +43,11 @@ def wrap(
     fixed = None if workload is None else builder.prefix(workload, options=options)
 
     def with_prefix(prompt: str) -> str:
-        context = fixed if fixed is not None else builder.prefix(task=prompt, options=options)
-        if fixed is None and not context.manifest["chunks"]:
-            return prompt
+        context = fixed
+        if context is None:
+            context = builder.prefix(task=prompt, options=options) if prompt.strip() else None
+            if context is None or not context.selected:
+                return prompt
         return f"{context.text}\n{prompt}" if context.text else prompt
 
     if inspect.iscoroutinefunction(generate):
