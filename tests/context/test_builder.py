@@ -339,8 +339,10 @@ def test_a_symbol_without_a_card_counts_less_than_one_with_a_card(shipped: Conte
 
 def long_page(*headings: str) -> Document:
     """A page of long sections, each with more paragraphs than one chunk takes, the last with the heading's word."""
-    paragraph = " ".join(f"filler{number}" for number in range(120))
-    parts = [f"## {heading}\n\n" + f"{paragraph}\n\n" * 4 + f"On {heading}.\n" for heading in headings]
+    parts = []
+    for heading in headings:
+        paragraphs = [" ".join(f"{heading[0]}{p}filler{n}" for n in range(100)) for p in range(4)]
+        parts.append(f"## {heading}\n\n" + "\n\n".join(paragraphs) + f"\n\nOn {heading}.\n")
     return Document("api/guide", Kind.API, "Guide", "# Guide\n\nOn all.\n\n" + "\n".join(parts))
 
 

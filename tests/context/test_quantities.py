@@ -62,4 +62,4 @@ def test_a_dimension_asks_for_its_page_in_words_of_its_own() -> None:
 
 
 def test_reading_a_long_task_is_linear() -> None:
-    assert names("1," * 50_000 + "1" + " " * 50_000) == []
+    assert names("1," * 15_000 + "1" + " " * 15_000) == []
