@@ -34,7 +34,7 @@ from ragctx.verify.session import Session
 from ragctx.verify.supervisor import Supervisor
 
 PIPE = "prestart.pipe"
-# A process lowers its limit for itself when its order comes; it cannot raise it. Before there is only the import of JAX.
+# A process lowers its own limit when its order comes and could not raise it; before, it only imports JAX.
 _ANY_CPU_S = 86_400.0
 
 

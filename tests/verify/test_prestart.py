@@ -26,7 +26,8 @@ import json, os, resource, sys
 report, given = sys.argv[1:]
 found = {"main": __name__, "argv": sys.argv, "jax": "jax" in sys.modules, "uid": os.getuid(),
          "pallas": "jax.experimental.pallas.tpu" in sys.modules, "given": open(given).read(),
-         "cpu_s": resource.getrlimit(resource.RLIMIT_CPU), "started": "jax._src.xla_bridge" in sys.modules and bool(sys.modules["jax._src.xla_bridge"]._backends)}
+         "cpu_s": resource.getrlimit(resource.RLIMIT_CPU),
+         "started": "jax._src.xla_bridge" in sys.modules and bool(sys.modules["jax._src.xla_bridge"]._backends)}
 open(report, "w").write(json.dumps(found))
 """
 
