@@ -165,7 +165,7 @@ def main() -> int:
         rows = score(folder / "docs", load_tasks(folder / "tasks.yaml"), budgets)
         lines += table(f"{name}: {note}", rows)
         results[name] = {
-            m: [{"budget": s.budget, "found": round(s.found, 4), "complete": s.complete} for s in r]
+            m: [{"budget": s.budget, "found": round(s.found, 6), "complete": s.complete} for s in r]
             for m, r in rows.items()
         }
     out = HERE.parent / "results"
