@@ -28,6 +28,9 @@ check: lint types test
 bench: $(VENV)/.dev
 	$(BIN)/python -m evaluation.bench
 
+docs: $(VENV)/.dev
+	$(BIN)/python docs/cli.py
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
