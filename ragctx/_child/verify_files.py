@@ -14,6 +14,7 @@ import numpy as np
 from verify_workload import is_static
 
 MESSAGE_LIMIT = 8000
+TRACEBACK_LIMIT = 20_000
 _MAX_PROGRAM_BYTES = 1 << 30
 
 
@@ -121,7 +122,7 @@ def read_program(folder, name):
 
 
 def error_of(error, file=None):
-    """Return type, message and the line of `file` that an exception points at, its causes included."""
+    """Return type, message, traceback and the line of `file` that an exception points at, its causes included."""
     line = None
     seen, pending = set(), [error]
     while pending:
@@ -134,7 +135,19 @@ def error_of(error, file=None):
         pending += [one.__cause__, one.__context__]
     if isinstance(error, SyntaxError) and error.filename == file:
         line = error.lineno
-    return {"type": type(error).__name__, "message": _text(error)[:MESSAGE_LIMIT], "line": line}
+    return {
+        "type": type(error).__name__,
+        "message": _text(error)[:MESSAGE_LIMIT],
+        "line": line,
+        "traceback": _trace(error)[-TRACEBACK_LIMIT:],
+    }
+
+
+def _trace(error):
+    try:
+        return "".join(traceback.format_exception(error))
+    except Exception:
+        return ""
 
 
 def _text(error):

@@ -344,6 +344,8 @@ class Judge:
         """Return the race that may be why values are wrong, or None; after this the process runs no more kernels."""
         try:
             return self.run_with_races(name, arrays)[1]
+        except Failure as failure:
+            return str(failure)
         except Exception:
             return None
 

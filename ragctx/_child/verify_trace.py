@@ -28,6 +28,9 @@ from jax.experimental import pallas  # noqa: F401 - candidates expect it loaded,
 from jax.experimental.pallas import tpu  # noqa: F401
 from verify_reference import inside_shard_map
 
+# What stands for an exception where the file defines nothing to call.
+ENTRY_POINT = "EntryPoint"
+
 
 class Tracer:
     """One candidate being traced."""
@@ -42,7 +45,7 @@ class Tracer:
         pretend_tpu(*next(iter(self.request["targets"].values())))
         self.module = workloads.load(self.path, "candidate")
         if workloads.entry_point(self.module) is None:
-            self.report.save(error={"type": "EntryPoint", "message": "the file defines no workload()", "line": None})
+            self.report.save(error={"type": ENTRY_POINT, "message": "the file defines no workload()", "line": None})
             return
         self.enter("trace")
         programs = {name: self.trace("config", *device) for name, device in self.request["targets"].items()}

@@ -77,6 +77,7 @@ def environment(folder: Path, devices: int) -> dict[str, str]:
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",
         "PYTHONHASHSEED": "0",
+        "JAX_TRACEBACK_FILTERING": "off",  # classify() reads JAX's own frames
         "TF_CPP_MIN_LOG_LEVEL": "2",
     }
     if devices > 1:

@@ -83,7 +83,7 @@ class Ladder:
         documents: Sequence[Document] = (),
     ) -> Verdict:
         """Return the verdict of a candidate that failed a stage."""
-        first = next((text.strip() for text in message.splitlines() if text.strip()), "")
+        first = failures.first_line(message)
         found = tuple(document.id for document in matching(documents, message)) if documents else ()
         return self._verdict(
             stage,

@@ -18,6 +18,7 @@ class Error:
     type: str
     message: str
     line: int | None
+    traceback: str = ""
 
     @property
     def text(self) -> str:
@@ -77,7 +78,10 @@ def _error(value: object) -> Error | None:
         return None
     line = value.get("line")
     return Error(
-        str(value.get("type"))[:200], str(value.get("message"))[:20_000], line if isinstance(line, int) else None
+        str(value.get("type"))[:200],
+        str(value.get("message"))[:20_000],
+        line if isinstance(line, int) else None,
+        str(value.get("traceback", ""))[:40_000],
     )
 
 
