@@ -39,7 +39,7 @@ $(VENV)/.base: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(PIP) -e ".[dev,tpu]" -c constraints.txt
+	$(PIP) -e ".[dev,tpu,ray]" -c constraints.txt
 	touch $@ $(VENV)/.base
 
 clean:

@@ -1,4 +1,4 @@
-"""Causal attention: a block of queries at a time, keys and values of its head in VMEM, online softmax over key blocks."""
+"""Causal attention: a block of queries at a time, keys and values of its head in VMEM, online softmax over blocks."""
 
 import functools
 import math
