@@ -3,11 +3,11 @@
 Run as `python -I latency_estimate.py REQUEST.json ANSWER.json`; one process a program, since some libtpu versions end
 the process in `cost_analysis`. The answer is on disk before each risky step.
 
-Request: `{"file", "program" or null, "topology", "machine" or null, "target"}` where `file` is a Python file that
-defines `workload` and `create_inputs`, or (with `program`) a mapping PROGRAMS of names to objects with these two as
-attributes; or `{"exported", "topology", ...}` where `exported` is a file of serialized `jax.export` bytes. `machine`
-holds the fields of latency_walk.Machine, null where the target's clock is not known. With `folder`, the schedules stay
-there, with the program's text (hlo.txt) and integer inputs (values.json), to be walked again without compiling.
+Request: `{"file", "program" or null, "topology", "machine" or null, "folder" or null}` where `file` is a Python file
+that defines `workload` and `create_inputs`, or (with `program`) a mapping PROGRAMS of names to objects with these two
+as attributes. `machine` holds the fields of latency_walk.Machine, null where the target's clock is not known. With
+`folder`, the schedules stay there, with the program's text (hlo.txt) and integer inputs (values.json), to be walked
+again without compiling.
 
 Answer: `{"stage", "schedule": {"ms", "detail"}, "cost_analysis": {"ms", "detail"}, "pallas", "memory", "versions",
 "error"}`. `ms` is null where a method cannot support a number, and `detail.reason` then says why. `stage` names the
@@ -197,18 +197,10 @@ def _compile(request: Mapping[str, Any]) -> tuple[Any, dict[int, list[int]], boo
     def placed(x: Any) -> Any:
         return struct(x.shape, x.dtype, sharding=SingleDeviceSharding(device))
 
-    values: dict[int, list[int]] = {}
-    if request.get("exported"):
-        from jax import export
-
-        function = export.deserialize(bytearray(Path(request["exported"]).read_bytes()))
-        workload: Callable[..., Any] = function.call
-        inputs = tuple(placed(aval) for aval in function.in_avals)
-    else:
-        workload, create_inputs = load(request["file"], request.get("program"))
-        shapes = jax.eval_shape(create_inputs)
-        inputs = tuple(jax.tree.map(placed, tuple(shapes) if isinstance(shapes, tuple | list) else (shapes,)))
-        values = _integer_values(create_inputs)
+    workload, create_inputs = load(request["file"], request.get("program"))
+    shapes = jax.eval_shape(create_inputs)
+    inputs = tuple(jax.tree.map(placed, tuple(shapes) if isinstance(shapes, tuple | list) else (shapes,)))
+    values = _integer_values(create_inputs)
     with _tpu_in_context(device):
         lowered = jax.jit(workload).trace(*inputs).lower(lowering_platforms=("tpu",))
     return lowered.compile(), values, "tpu_custom_call" in lowered.as_text()

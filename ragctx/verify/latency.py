@@ -91,20 +91,19 @@ def estimate(
     *,
     target: str = targets.DEFAULT_TARGET,
     name: str | None = None,
-    exported: bool = False,
     folder: Path | None = None,
     python: str | None = None,
     timeout_s: float = 900.0,
 ) -> Estimate:
     """Compile a program for a target that need not be attached, and estimate its device time.
 
-    The file is run (in a child, unsandboxed): only for code that is trusted, or for `exported` bytes.
+    The file is run (in a child, unsandboxed): only for code that is trusted. For a candidate the judge compiles what it
+    decoded and calls the child's `estimate` itself; `from_answer` reads both.
 
     Args:
-        program: A Python file with `workload` and `create_inputs`, or serialized `jax.export` bytes.
+        program: A Python file with `workload` and `create_inputs`.
         target: A name of ragctx.targets.
         name: Take this one of the file's PROGRAMS.
-        exported: Whether `program` is serialized bytes. Its integer inputs are then unknown.
         folder: Where to keep the schedules; they are thrown away by default.
         python: Interpreter with the JAX to compile with; this one by default.
         timeout_s: Wall-clock limit.
@@ -115,9 +114,13 @@ def estimate(
     about = targets.get(target)
     if not program.is_file():
         raise RagctxError("no such program file", where=str(program), remedy="check the path")
-    request: dict[str, Any] = {"topology": about.topology, "target": target, "machine": machine_for(target)}
-    request["folder"] = None if folder is None else str(folder.absolute())
-    request |= {"exported": str(program.absolute())} if exported else {"file": str(program.absolute()), "program": name}
+    request = {
+        "file": str(program.absolute()),
+        "program": name,
+        "topology": about.topology,
+        "machine": machine_for(target),
+        "folder": None if folder is None else str(folder.absolute()),
+    }
     result = run_script("latency_estimate.py", request, python=python, timeout_s=timeout_s)
     return from_answer(result.answer, target=target, ended=_ended(result.timed_out, result.status, timeout_s))
 
