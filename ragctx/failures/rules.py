@@ -64,6 +64,9 @@ _TRACER_ERRORS = (
 RULES = (
     _rule(_K.ENTRY_POINT, types="EntryPoint"),
     _rule(_K.CHEATING, types="Unsafe"),
+    # Not the candidate's fault: no TPU was in context.
+    _rule(_K.OTHER, r"TPU device kind: cpu"),
+    _rule(_K.OTHER, r"^$", types="AssertionError", within=r"in _?get_tpu_(generation|info)\b(?![\s\S]*File)"),
     _rule(_K.SYNTAX, types="SyntaxError IndentationError TabError"),
     _rule(_K.SYNTAX, r"source code (string )?cannot contain null bytes", r"codec can't decode", stage="import"),
     _rule(_K.UNDEFINED_NAME, types="NameError UnboundLocalError"),
@@ -135,6 +138,8 @@ RULES = (
         r"`in_specs` must be a tuple",
         r"Invalid out_shape type",
         r"pytreedef mismatch",
+        r"pytree structure error",
+        r"prefix pytree",
         r"(in_specs|out_specs|out_shape).{0,80}(mismatch|do not match|lengths? differ)",
     ),
     _rule(_K.BLOCK_RANK, r"zip\(\) argument", within=r"in (_spec_has_trivial_windowing|_make_block_slice)\b"),
@@ -154,6 +159,7 @@ RULES = (
         r"does not match grid shape",
         r"dynamic grid bounds",
     ),
+    _rule(_K.API_KEYWORD, r"backend in compiler_params", r"compiler_params for backend", r"expected a callable value"),
     _rule(_K.DIMENSION_SEMANTICS, r"dimension.semantics", r"parallel semantics"),
     _rule(
         _K.ALIAS,
@@ -269,6 +275,7 @@ RULES = (
         r"invalid keyword argument",
         r"invalid argument",
         r"Argument to jax\.\S+ must",
+        r"unsupported pipeline mode",
         r"has been removed\. Please",
         r"problematic value is of type <class '[^']*(_ScalarMeta|\bstr|\btype|function|dtype)'",
         r"cannot specify both",
