@@ -7,8 +7,8 @@ import re
 from ragctx.corpus.document import Document, Kind
 
 _PROJECT = (
-    r"change-?logs?|changes|release-?notes?|releases|history|news|whats-?new|contacts?|teams?|people|about|authors"
-    r"|contribut\w*|code-?of-?conduct|licen[cs]es?|roadmap|decisions?|adrs?|style(?:-?guide)?|writing|faq|index|readme"
+    r"change[-_]?logs?|changes|release[-_]?notes?|releases|history|news|whats[-_]?new|contacts?|teams?|people|about|authors"
+    r"|contribut\w*|code[-_]?of[-_]?conduct|licen[cs]es?|roadmap|decisions?|adrs?|style(?:[-_]?guide)?|writing|faq|index|readme"
     r"|glossary|migrat\w*|upgrad\w*|deprecat\w*|install\w*|architecture|overview|review\w*|naming|sitemap|toc|todo"
     r"|meetings?"
 )

@@ -33,7 +33,7 @@ _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 # Bounded, so that a line of brackets that never close is not looked through from each of them to its end.
 _LINK = re.compile(r"\[[^\]\n]{0,400}\]\(<?([^)\s>]{1,400})>?[^)]{0,400}\)|\[\[([^\]|\n]{1,400})")
-_CODE_SPAN = re.compile(r"(`+)([^`\n]+?)\1")
+_CODE_SPAN = re.compile(r"(?<!`)(`++)([^`\n]+?)\1(?!`)")
 _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _ERROR_CODE = re.compile(r"\b([A-Z]{1,6})(-?)(\d{2,6}|[xnX]{2,4})\b")
 _CONSTANT = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
