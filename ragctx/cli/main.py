@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -74,19 +75,30 @@ def run(arguments: Sequence[str] | None = None) -> int:
         print("ragctx: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader (head, less) went away: not an error. Point stdout at nothing so that closing it stays quiet.
-        import os
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (head, less) went away: not an error.
+        _abandon_stdout()
         return 0
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         print(f"ragctx: {place}{error.strerror or error}", file=sys.stderr)
+        _abandon_stdout()
         return 1
+
+
+def _abandon_stdout() -> None:
+    """Point stdout at nothing if what it holds cannot be written, so that closing it stays quiet."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main() -> None:
     """Entry point of the console script."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # Closed by whoever started us, as daemons do.
+            setattr(sys, name, open(os.devnull, "w"))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")

@@ -6,13 +6,13 @@ import functools
 import re
 from collections.abc import Iterable
 
-import yaml
-
 from ragctx import data
 from ragctx.errors import RagctxError
 from ragctx.files import read_text
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)*")
+# The list of words of one group. Every prefix needs the words, and a YAML parser is a tenth of what it may take.
+_GROUP = re.compile(r"^    words: \[([^\]]*)\]", re.MULTILINE)
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
@@ -29,14 +29,13 @@ def shipped_words() -> tuple[str, ...]:
         return ()
     if not path.is_file():
         return ()
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        groups = yaml.load(read_text(path), Loader=loader)["groups"]
-        return tuple(sorted({str(word) for group in groups for word in group["words"]}))
-    except (yaml.YAMLError, KeyError, TypeError):
+    lists = _GROUP.findall(read_text(path))
+    words = {" ".join(word.split()) for found in lists for word in found.split(",")} - {""}
+    if not words:
         raise RagctxError(
             "does not list groups with words", where=str(path), remedy="restore the file or reinstall ragctx"
-        ) from None
+        )
+    return tuple(sorted(words))
 
 
 def recognise(texts: Iterable[str], words: Iterable[str] | None = None) -> tuple[str, ...]:

@@ -2,6 +2,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
 from ragctx import data
 from ragctx.workload.operators import recognise, shipped_words
@@ -51,6 +52,11 @@ def test_the_shipped_words_name_the_six_workloads() -> None:
     assert list(words) == sorted(set(words))
     for name in ("1p_Flash_Attention", "8p_GEMM", "12p_RMSNorm", "16p_Mamba2_SSD", "22k_Conv2d_InstanceNorm_Divide"):
         assert recognise([name]), name
+
+
+def test_the_shipped_words_are_those_that_a_yaml_parser_reads() -> None:
+    groups = yaml.safe_load((data.corpus() / "synonyms.yaml").read_text(encoding="utf-8"))["groups"]
+    assert list(shipped_words()) == sorted({word for group in groups for word in group["words"]})
 
 
 def test_without_data_nothing_is_recognised() -> None:
