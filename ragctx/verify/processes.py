@@ -20,7 +20,8 @@ from ragctx.verify.sandbox import run_sandboxed
 
 MOST_REPORT_BYTES = 16 * 1024 * 1024
 REPORT = "report.json"
-# Simulated devices wait for each other on pool threads: with fewer threads than devices they wait for ever.
+# Interpreted kernels call back into Python from pool threads, and simulated devices wait for each other on them: with
+# one thread (a machine of one core, a process pinned to one) or fewer than devices they wait for ever.
 _POOL_THREADS = 16
 
 
@@ -48,17 +49,20 @@ def run_process(
     readable: Sequence[Path] = (),
     devices: int = 1,
 ) -> Result:
-    """Run `_child/<script>` sandboxed with a JSON request in a folder of its own, and return what it left."""
+    """Run `_child/<script>` sandboxed with a JSON request in a folder of its own, and return what it left.
+
+    Where an interpreter waits in the folder (`ragctx.verify.prestart`) it is the one that runs it.
+    """
+    from ragctx.verify.prestart import waiting_in
+
     (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
+    arguments = [str(folder / "request.json"), str(folder / REPORT), str(folder)]
+    waiting = waiting_in(folder)
+    if waiting is not None:
+        run = waiting.run(script, arguments, limits)
+        return Result(read_report(folder), run)
     run = run_sandboxed(
-        [
-            os.path.abspath(python),
-            "-I",
-            str(SCRIPTS / script),
-            str(folder / "request.json"),
-            str(folder / REPORT),
-            str(folder),
-        ],
+        [os.path.abspath(python), "-I", str(SCRIPTS / script), *arguments],
         folder=folder,
         readable=[*interpreter_paths(python), SCRIPTS, *readable],
         limits=limits,
@@ -79,12 +83,10 @@ def environment(folder: Path, devices: int) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "JAX_TRACEBACK_FILTERING": "off",  # classify() reads JAX's own frames
         "TF_CPP_MIN_LOG_LEVEL": "2",
+        "NPROC": str(max(_POOL_THREADS, 4 * devices)),
     }
     if devices > 1:
-        env |= {
-            "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
-            "NPROC": str(max(_POOL_THREADS, 4 * devices)),
-        }
+        env["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
     return env
 
 

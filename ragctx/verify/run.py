@@ -31,9 +31,9 @@ from ragctx.verify.api_check import check_source
 from ragctx.verify.findings import Finding
 from ragctx.verify.isolation import Isolation
 from ragctx.verify.limits import Ended, Limits, Run
+from ragctx.verify.prestart import Place, folder_for
 from ragctx.verify.processes import Result, copy_artefact, run_process
 from ragctx.verify.reference import Reference
-from ragctx.verify.run_folder import run_folder
 from ragctx.verify.sandbox import best_isolation
 from ragctx.verify.stages import Ladder, as_stages
 from ragctx.verify.symbols import load_table
@@ -134,6 +134,12 @@ def verify_candidate(
     return _Climb(candidate, source, workload, options, ladder, cache).verdict(require_sandbox)
 
 
+def places(reference: Reference, isolation: Isolation, *, python: str, limits: Limits) -> tuple[Place, Place]:
+    """Return where a candidate is traced and where it is judged, so that both can be started ahead."""
+    tracing = Place(python, isolation, limits)
+    return tracing, replace(tracing, readable=(reference.workload.parent,), devices=reference.devices)
+
+
 class _Climb:
     """One candidate's way up."""
 
@@ -152,7 +158,8 @@ class _Climb:
         cache = self.cache or references.default_cache()
         reference = references.describe(self.workload, python=self.options.python, cache=cache)
         self.ladder.extra |= {"isolation": isolation.description, "versions": reference.versions}
-        with run_folder() as traced, run_folder() as judged:
+        tracing, judging = places(reference, isolation, python=self.options.python, limits=self.options.limits)
+        with folder_for(tracing) as traced, folder_for(judging) as judged:
             return (
                 self._trace(traced, reference, isolation)
                 or self._hand_over(traced, judged)
