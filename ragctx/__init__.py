@@ -13,6 +13,8 @@ from ragctx.errors import RagctxError
 if TYPE_CHECKING:
     from ragctx.context import Context, ContextBuilder, ContextOptions, Section, wrap
     from ragctx.index import Index, build_index, open_corpus, open_index
+    from ragctx.verify.run import verify_candidate
+    from ragctx.verify.verdict import Verdict
     from ragctx.workload import WorkloadFacts, facts_for
 
 __version__ = "0.1.0"
@@ -24,17 +26,21 @@ __all__ = [
     "Index",
     "RagctxError",
     "Section",
+    "Verdict",
     "WorkloadFacts",
     "build_index",
     "facts_for",
     "open_corpus",
     "open_index",
+    "verify_candidate",
     "wrap",
 ]
 
 _HOMES = {
     "ragctx.context": ("Context", "ContextBuilder", "ContextOptions", "Section", "wrap"),
     "ragctx.index": ("Index", "build_index", "open_corpus", "open_index"),
+    "ragctx.verify.run": ("verify_candidate",),
+    "ragctx.verify.verdict": ("Verdict",),
     "ragctx.workload": ("WorkloadFacts", "facts_for"),
 }
 
