@@ -8,7 +8,10 @@ from conftest import Command
 from ragctx.context import ContextBuilder
 from ragctx.index import Index
 
-ERROR = "ValueError: must be divisible by 8 and 128 respectively"
+ERROR = (
+    "ValueError: The Pallas TPU lowering currently requires that the last two dimensions of your block shape are "
+    "divisible by 8 and 128 respectively"
+)
 
 
 def test_text_file_and_standard_input_say_the_same(shipped: Command, shipped_index: Index) -> None:

@@ -36,7 +36,8 @@ def test_json_holds_the_front_matter(shipped: Command) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("dollops", "there is no document 'dollops'; search lists ids"),
+        ("dollops", "there is no document 'dollops'; did you mean api/guide/dollops"),
+        ("zzqx", "there is no document 'zzqx'; search lists ids"),
         ("api/dollops", "there is no document 'api/dollops'; did you mean api/guide/dollops"),
         ("api/guide/dolops", "there is no document 'api/guide/dolops'; did you mean api/guide/dollops"),
         ("api/guide/dollops#009", "there is no document 'api/guide/dollops#009'; did you mean api/guide/dollops"),
