@@ -85,7 +85,7 @@ class ContextBuilder:
 
         Args:
             workload: A workload file, or facts already derived from one.
-            task: A task in plain words instead of a workload.
+            task: A task in plain words instead of a workload; of a long one the first and last 32,768 characters count.
             budget: Tokens the whole prefix may take; overrides `options.budget_tokens`.
             options: Everything else that shapes it.
             trace: Whether a workload file is traced (in a child process) or only read as text.
@@ -101,7 +101,7 @@ class ContextBuilder:
         if (workload is None) == (task is None):
             raise RagctxError("give either a workload or a task", where="prefix")
         if task is not None:
-            facts = facts_from_task(task)
+            facts = facts_from_task(query.bounded(task))
         elif isinstance(workload, WorkloadFacts):
             facts = workload
         else:

@@ -10,6 +10,7 @@ from ragctx.index import Index
 from ragctx.workload import WorkloadFacts
 
 _ERROR_HEAD, _ERROR_TAIL = 12, 30
+_PART_CHARACTERS = 32_768
 # A kernel computes a convolution as matmuls: Pallas lowers none for the TPU (rule/primitive-without-lowering).
 _COMPUTED_AS = {"conv_general_dilated": "dot_general matmul"}
 _FRAME = re.compile(r'^\s*File "[^"\n]*", line \d+|^\s*[~^]+\s*$|^-{5,}$')
@@ -33,6 +34,16 @@ def workload_terms(index: Index, facts: WorkloadFacts) -> dict[str, int]:
         ("\n".join(facts.data_dependent), 2),
     ]
     return _weighted(index, parts)
+
+
+def bounded(text: str) -> str:
+    """Return a text short enough to be searched for at once: its beginning and its end.
+
+    What people ask stands there; what lies between in a prompt of megabytes is what they pasted.
+    """
+    if len(text) <= 2 * _PART_CHARACTERS:
+        return text
+    return f"{text[:_PART_CHARACTERS]}\n{text[-_PART_CHARACTERS:]}"
 
 
 def task_terms(index: Index, task: str) -> dict[str, int]:
