@@ -91,12 +91,14 @@ def program_text(compiled: Any) -> str:
     text: str = compiled.as_text()
     if not re.search(r"= [su]\d+\[\S* constant\(\{\.\.\.\}\)", text):
         return text
-    try:
-        options = importlib.import_module("jaxlib._hlo").HloPrintOptions()  # private, and elsewhere in other versions
-        options.print_large_constants = True
-        return "\n".join(module.to_string(options) for module in compiled.runtime_executable().hlo_modules())
-    except (ImportError, AttributeError):
-        return text
+    for home in ("jaxlib._hlo", "jaxlib._jax"):  # private: the one of JAX 0.10 and that of 0.6
+        try:
+            options = importlib.import_module(home).HloPrintOptions()
+            options.print_large_constants = True
+            return "\n".join(module.to_string(options) for module in compiled.runtime_executable().hlo_modules())
+        except (ImportError, AttributeError):
+            continue
+    return text
 
 
 def cost_analysis(compiled: Any, *, devices: int = 1) -> dict[str, Any]:

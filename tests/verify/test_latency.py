@@ -392,7 +392,7 @@ def test_memory_note(gib: float, end: str):
 
 ANSWER = {
     "stage": "done",
-    "schedule": {"ms": None, "detail": {"reason": "a loop"}},
+    "schedule": {"ms": None, "detail": {"reason": "no final schedule of sort (sort)"}},
     "cost_analysis": {"ms": 2.0, "detail": {"flops": 8}},
     "pallas": False,
     "memory": {"need_bytes": 33 * latency.GIB},
@@ -407,6 +407,13 @@ def test_the_schedule_comes_first_and_cost_analysis_second():
     assert found.note.endswith("it cannot run")
     both = ANSWER | {"schedule": {"ms": 3.0, "detail": {}}}
     assert latency.from_answer(both, target="v6e").latency == Latency(3.0, "schedule")
+
+
+def test_cost_analysis_does_not_stand_in_where_the_time_depends_on_data():
+    reason = {"reason": "gather: depends on data: dma.hbm_to_vmem"}
+    found = latency.from_answer(ANSWER | {"schedule": {"ms": None, "detail": reason}}, target="v6e")
+    assert found.latency == Latency(None, "schedule", detail=reason)
+    assert found.cost_analysis.ms == 2.0
 
 
 def test_a_process_that_dies_in_cost_analysis_loses_only_that():
