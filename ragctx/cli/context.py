@@ -42,6 +42,12 @@ def command(workload: str | None, task: str | None, **options: Any) -> None:
         raise click.UsageError("give a WORKLOAD file or --task TEXT")
     if options["error"] is not None and task is not None:
         raise click.UsageError("--error is for the supplement alone: leave out --task")
+    if options["error"] is not None and workload is not None:
+        raise click.UsageError("--error is for the supplement alone: leave out the WORKLOAD")
+    if options["shown"] and options["error"] is None:
+        raise click.UsageError("--shown goes with --error: a prefix repeats nothing")
+    if options["index"] and options["corpus"]:
+        raise click.UsageError("give --index or --corpus, not both")
     if options["sections"] and options["without"]:
         raise click.UsageError("give --sections or --without, not both")
     chosen = settings(
@@ -55,10 +61,14 @@ def command(workload: str | None, task: str | None, **options: Any) -> None:
         **{"budget" if options["error"] is None else "supplement": options["budget"]},
     )
     context = _supplement(chosen, options) if options["error"] is not None else _prefix(chosen, workload, task, options)
-    for line in context.manifest["notes"]:
-        note(line)
     if options["manifest"]:
         write_atomic(Path(options["manifest"]), json.dumps(context.manifest, indent=2, ensure_ascii=False) + "\n")
+    for line in context.manifest["notes"]:
+        note(line)
+    if task is not None and not any(c["reason"].startswith(("matches", "needed")) for c in context.manifest["chunks"]):
+        note("nothing in the corpus matches this task")
+    if options["error"] is not None and not context.text:
+        note("no document addresses this error")
     if options["as_json"]:
         click.echo(json.dumps({"text": context.text, "manifest": context.manifest}, ensure_ascii=False))
     else:

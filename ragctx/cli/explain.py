@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import click
 from ragctx.cli.common import builder, index_options, note, read_input, settings
 from ragctx.cli.context import prefix_options
 from ragctx.errors import RagctxError
+
+# One word with a folder and an ending is a mistyped path, not an error text.
+_PATH = re.compile(r"[~./]?[\w.-]*(?:/[\w.-]+)+\.(?:txt|log|out|err|md|json)")
 
 
 @click.command("explain")
@@ -57,6 +61,6 @@ def error_text(words: tuple[str, ...]) -> str:
             is_file = Path(words[0]).is_file()
         except (OSError, ValueError):
             is_file = False
-        if is_file:
+        if is_file or _PATH.fullmatch(words[0]):
             return read_input(words[0], what="error text")
     return " ".join(words)

@@ -25,7 +25,7 @@ from ragctx.tokens import ENCODING, TokenCounter
 
 # How often the terms of a field are repeated, in place of a formula with fields: a title says what a chunk is about,
 # symbols are what a query names outright.
-FIELD_WEIGHTS: Mapping[str, int] = {"title": 3, "symbols": 3, "heading": 2, "tags": 2, "text": 1}
+FIELD_WEIGHTS: Mapping[str, int] = {"title": 3, "name": 2, "symbols": 3, "heading": 2, "tags": 2, "text": 1}
 
 Progress = Callable[[str, int, int], None]
 
@@ -127,6 +127,8 @@ def chunk_terms(chunk: Chunk, tokenizer: Tokenizer) -> list[str]:
     """Return the terms a chunk is found by, those of its fields repeated by `FIELD_WEIGHTS`."""
     fields = {
         "title": chunk.title,
+        # A page may be called "Giving up a slip" and lie in cancel.md.
+        "name": chunk.document.partition("/")[2].rpartition("/")[2],
         "symbols": "\n".join(chunk.symbols),
         "heading": "\n".join(chunk.heading),
         "tags": "\n".join(chunk.tags),

@@ -193,7 +193,7 @@ def _arrays(
             shape=tuple(item["shape"]),
             dtype=item["dtype"],
             bytes=item["bytes"],
-            fits_vmem=item["bytes"] <= chip.vmem_bytes,
+            fits_vmem=item["bytes"] <= chip.usable_vmem_bytes,
             sublane_multiple=_sublane_multiple(item["shape"]),
             lane_multiple=math.gcd(item["shape"][-1], 128) if item["shape"] else 1,
             check_shape=tuple(paired[i]) if paired is not None else None,

@@ -45,6 +45,7 @@ def test_nothing_addresses_it(small: Command) -> None:
         (["-"], b"", "the error text is empty; give its message, a file, or - for standard input"),
         (["-"], b"\xff", "standard input:1: the error text is not UTF-8 (byte 0xff); save it as UTF-8"),
         (["-"], b"x" * (16 * 1024 * 1024 + 1), "standard input: more than 16 MiB; give less text"),
+        (["logs/missing.txt"], b"", "logs/missing.txt: no such error text; check the path"),
         ([ERROR, "--budget", "0"], b"", "a budget of 0 tokens; give a positive number of tokens"),
         ([ERROR, "--target", "v9"], b"", "unknown target 'v9'; use one of: v4, v5e, v5p, v6e, tpu7x"),
     ],
