@@ -44,11 +44,13 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def commands(readme: str) -> list[str]:
     lines = re.findall(r"^    (ragctx .*)$", readme, re.MULTILINE)
-    return [re.sub(r"\s{2,}#.*", "", line).strip() for line in lines]
+    shown = [re.sub(r"\s{2,}#.*", "", line).strip() for line in lines]
+    # Judging a kernel is the trade of tests/verify; CANDIDATE.py stands for one.
+    return [command for command in shown if "CANDIDATE.py" not in command]
 
 
 def test_readme_shows_commands(readme: str) -> None:
-    assert len(commands(readme)) == 9
+    assert len(commands(readme)) == 10
 
 
 @pytest.mark.slow
@@ -56,7 +58,7 @@ def test_every_command_works(readme: str, project: Path) -> None:
     for command in commands(readme):
         done = run(command, project)
         assert done.returncode == 0, (command, done.stderr)
-        if "my-agent" not in command:
+        if "my-agent" not in command and "ragctx check" not in command:
             assert done.stdout.strip(), command
     assert "<document id=" in (project / "received.txt").read_text()
     assert "# Writing JAX Pallas kernels" in (project / "argument.txt").read_text()
