@@ -50,6 +50,8 @@ def write_atomic(path: Path, content: str | bytes) -> None:
     Raises:
         RagctxError: If it cannot be written (no such folder, no permission, a full disk); nothing is left behind.
     """
+    if path.name in ("", ".."):
+        raise RagctxError("is a folder, not a file to write", where=str(path), remedy="name a file in it")
     data = content.encode("utf-8") if isinstance(content, str) else content
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:

@@ -40,6 +40,12 @@ def test_write_replaces_whole_file_and_leaves_nothing_beside(tmp_path: Path) -> 
     assert [p.name for p in tmp_path.iterdir()] == ["out.json"]
 
 
+@pytest.mark.parametrize("name", [".", "..", "/"])
+def test_a_folder_is_no_file_to_write(name: str) -> None:
+    with pytest.raises(RagctxError, match="is a folder, not a file to write; name a file in it"):
+        write_atomic(Path(name), "new")
+
+
 def test_full_disk_keeps_the_old_file_and_leaves_nothing_beside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
