@@ -125,8 +125,8 @@ def test_what_is_odd_in_a_plain_corpus_is_a_note(ragctx: Command) -> None:
     outcome = ragctx("build-index", "--corpus", docs, "--out", "idx")
     assert outcome.status == 0
     assert outcome.err.splitlines() == [
-        "ragctx: layer 'docs': a.md: ignored the foreign key 'titel'; did you mean 'title'",
         "ragctx: layer 'docs': a.md: its id is api/a.md, since api/a.md is api/a",
+        "ragctx: layer 'docs': a.md: ignored the foreign key 'titel'; did you mean 'title'",
     ]
 
 
