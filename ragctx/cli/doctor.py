@@ -17,7 +17,10 @@ from ragctx.cli import config
 from ragctx.cli.common import settings
 
 # Extra to (what shows that it is there, what it adds).
-EXTRAS = {"tpu": ("libtpu", "compiling kernels for TPU targets on a machine without a TPU")}
+EXTRAS = {
+    "tpu": ("libtpu", "compiling kernels for TPU targets on a machine without a TPU"),
+    "ray": ("ray", "judging many candidates on a Ray cluster"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,16 @@ def command(python: str | None, as_json: bool) -> int:
     Exit status 0 when prefixes can be built, 1 when not.
     """
     chosen = settings(python=python)
-    checks = [_platform(), _data(), _tokenizer(), _cache(chosen), _project(), *_index(chosen), _jax(chosen)]
+    checks = [
+        _platform(),
+        _data(),
+        _tokenizer(),
+        _cache(chosen),
+        _project(),
+        _corpus(chosen),
+        *_index(chosen),
+        _jax(chosen),
+    ]
     extras = [_extra(name) for name in EXTRAS]
     if as_json:
         report: dict[str, Any] = {
@@ -51,7 +63,7 @@ def command(python: str | None, as_json: bool) -> int:
         click.echo(f"ragctx {__version__}")
         for check in (*checks, *extras):
             click.echo(f"{'ok  ' if check.works else 'MISS'} {check.name}: {check.detail}")
-    required = {"data", "tokenizer", "cache"}
+    required = {"data", "tokenizer", "cache", "corpus", "index"}
     return 0 if all(check.works for check in checks if check.name in required) else 1
 
 
@@ -95,6 +107,18 @@ def _cache(chosen: config.Settings) -> Check:
 def _project() -> Check:
     found = config.find_project_file(Path.cwd())
     return Check("project", True, f"settings from {found}" if found else f"no {config.PROJECT_FILE} here or above")
+
+
+def _corpus(chosen: config.Settings) -> Check:
+    from ragctx.errors import RagctxError
+    from ragctx.index import index_spec
+
+    names = list(config.corpus_names(chosen))
+    try:
+        index_spec(names)
+    except RagctxError as error:
+        return Check("corpus", False, str(error))
+    return Check("corpus", True, ", ".join(names))
 
 
 def _index(chosen: config.Settings) -> list[Check]:

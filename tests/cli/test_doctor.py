@@ -32,7 +32,7 @@ def test_what_works_here(ragctx: Command) -> None:
 
 def test_json_says_the_same(ragctx: Command) -> None:
     found = report(ragctx("doctor", "--json").out)
-    assert list(found)[:6] == ["python", "data", "tokenizer", "cache", "project", "jax"]
+    assert list(found)[:7] == ["python", "data", "tokenizer", "cache", "project", "corpus", "jax"]
     assert all(check["works"] for name, check in found.items() if not name.startswith("extra"))
     assert all(set(check) == {"name", "works", "detail"} for check in found.values())
 
@@ -76,3 +76,10 @@ def test_bad_settings_are_one_line(ragctx: Command) -> None:
     outcome = ragctx("doctor")
     assert outcome.status == 1
     assert "unknown key 'budjet'" in outcome.error
+
+
+def test_a_corpus_that_is_not_there_fails(ragctx: Command) -> None:
+    (ragctx.folder / "ragctx.toml").write_text('corpus = ["nodocs"]\n')
+    outcome = ragctx("doctor", "--json")
+    assert outcome.status == 1
+    assert report(outcome.out)["corpus"]["works"] is False
