@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from cli_command import Command
 
 from ragctx.index import open_index
 

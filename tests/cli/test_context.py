@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from cli_command import Command
 
 from ragctx.context import ContextBuilder, ContextOptions, Section
 from ragctx.index import Index

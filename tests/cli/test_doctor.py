@@ -6,7 +6,7 @@ import platform
 import sys
 from pathlib import Path
 
-from conftest import Command
+from cli_command import Command
 
 from ragctx import __version__
 

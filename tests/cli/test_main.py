@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import Command
+from cli_command import Command
 
 from ragctx import __version__
 from ragctx.cli import main as package_main

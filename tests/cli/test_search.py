@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from conftest import Command
+from cli_command import Command
 
 from ragctx.index import Index
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from cli_command import Command
 
 
 def test_a_document_of_plain_markdown(small: Command, brine: Path) -> None:

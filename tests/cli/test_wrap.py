@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from cli_command import Command
 
 from ragctx.context import ContextBuilder
 from ragctx.index import Index
