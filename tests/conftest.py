@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,11 @@ import pytest
 
 if TYPE_CHECKING:
     from ragctx.index import Index
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A suite started in the background of a shell has Ctrl-C ignored, and so would everything the tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -103,7 +103,7 @@ def test_an_empty_corpus_is_an_error_and_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(RagctxError, match="the corpus is empty: there is nothing to index"):
         build_index((), tmp_path / "out")
     with pytest.raises(RagctxError, match="the corpus is empty: there is nothing to search"):
-        build_index((Document("api/x", Kind.API, "--", "...\n"),), tmp_path / "out")
+        build_index((Document("api/--", Kind.API, "--", "...\n"),), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
