@@ -29,6 +29,10 @@ _CONTRACT = frozenset("CONFIG CHECK TOLERANCE MESH_AXES IN_SPECS OUT_SPEC create
 _BESIDE = frozenset({"create_inputs", "get_flops"})
 
 
+MAX_CHARACTERS = 2_000_000
+"""Parsing more takes minutes and gigabytes, and nobody writes it by hand."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkloadSource:
     """What the text of a workload file says.
@@ -69,11 +73,17 @@ def read_workload(path: Path | str) -> WorkloadSource:
     """Read a workload file's text.
 
     Raises:
-        RagctxError: If the file cannot be read, has a syntax error, has no `workload`, or its CONFIG or CHECK is not a
-            dict of the contract's form.
+        RagctxError: If the file cannot be read, is larger than any program, has a syntax error, has no `workload`, or
+            its CONFIG or CHECK is not a dict of the contract's form.
     """
     path = Path(path)
     text = read_text(path, what="workload file")
+    if len(text) > MAX_CHARACTERS:
+        raise RagctxError(
+            f"a workload of {len(text):,} characters is more than {MAX_CHARACTERS:,}",
+            where=str(path),
+            remedy="make data in create_inputs instead of writing it out",
+        )
     tree = parse(text, str(path))
     _require_workload(tree, path)
     constants = _module_constants(tree)

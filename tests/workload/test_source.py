@@ -151,3 +151,12 @@ def test_reading_runs_nothing(tmp_path: Path) -> None:
     text = f"import pathlib\npathlib.Path({str(marker)!r}).touch()\nraise SystemExit(3)\ndef workload(x): return x\n"
     assert read_workload(write(tmp_path, text)).functions == ("workload",)
     assert not marker.exists()
+
+
+def test_a_file_larger_than_any_program_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "big.py"
+    path.write_text("def workload(x):\n    return x\n" + "# " + "x" * 2_000_000 + "\n")
+    with pytest.raises(
+        RagctxError, match="big.py: a workload of 2,000,0.. characters is more than 2,000,000; make data"
+    ):
+        read_workload(path)
