@@ -53,6 +53,15 @@ def write_atomic(path: Path, content: str | bytes) -> None:
     if path.name in ("", ".."):
         raise RagctxError("is a folder, not a file to write", where=str(path), remedy="name a file in it")
     data = content.encode("utf-8") if isinstance(content, str) else content
+    if path.is_symlink():
+        path = path.resolve()
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # A device or a pipe (/dev/null, /dev/stdout) is written to; renaming over it would destroy it.
+        try:
+            path.write_bytes(data)
+        except OSError as error:
+            raise RagctxError(f"cannot write: {error.strerror or error}", where=str(path)) from None
+        return
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with open(beside, "xb") as stream:

@@ -60,3 +60,16 @@ def test_full_disk_keeps_the_old_file_and_leaves_nothing_beside(
         write_atomic(path, "new")
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["out.json"]
+
+
+def test_a_link_is_followed_and_a_pipe_is_written_to(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_atomic(tmp_path / "link", "one")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "one"
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_atomic(tmp_path / "pipe", "two")
+    assert os.read(reader, 10) == b"two"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()

@@ -15,6 +15,7 @@ Text is compared after Unicode NFKC and case folding. Every step is linear in th
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -60,6 +61,8 @@ _ERROR_MARK = re.compile(
     r"|\b(?:Not ?|Un)[Ii]mplemented\b|\bRan out of memory\b|\bfailed to\b|\bverification failed\b"
 )
 _QUOTED = re.compile(r"`([^`\n]{1,500})`")
+
+_stemming = threading.Lock()
 
 _SLICE = re.compile(r"\S{1,256}|\s+")
 
@@ -265,7 +268,9 @@ class Tokenizer:
             from snowballstemmer.english_stemmer import EnglishStemmer
 
             self._stem_word = EnglishStemmer().stemWord
-        return self._stem_word(word)
+        # The stemmer keeps the word it works on in itself: one thread at a time.
+        with _stemming:
+            return self._stem_word(word)
 
     def _phrases(self, texts: Iterable[str]) -> Iterator[str]:
         """Yield neighbouring content words joined by a space, a form that no other term has.
